@@ -1,5 +1,5 @@
-/* Types and constants of the CUDA driver, NVRTC and cuBLASLt, declared here so that no vendor header
- * is needed to build.
+/* Types and constants of the CUDA driver, NVRTC and cuBLASLt, declared here so that no vendor
+ * header is needed to build.
  *
  * Released constants never change. tests/abi compares all declarations with the vendor's headers
  * where they are installed. Structure tags are the vendor's, so that whole prototypes can be

@@ -36,8 +36,8 @@ static const struct cuda_driver *driver_in_use = &own_driver;
 static const struct cuda_nvrtc *nvrtc_in_use = &own_nvrtc;
 static const struct cuda_blas *blas_in_use = &own_blas;
 
-static bool fill(void *table, void *library, const struct library_symbol *symbols, const char *what,
-                 struct status *status) {
+static bool fill_table(void *table, void *library, const struct library_symbol *symbols,
+                       const char *what, struct status *status) {
     const char *missing = library_fill(library, symbols, table);
     if (!missing)
         return true;
@@ -53,7 +53,7 @@ static bool load_driver(struct status *status) {
         return status_fail(status, STATUS_UNSUPPORTED,
                            "no NVIDIA driver on this machine (libcuda.so.1 was not found); install "
                            "the driver to use cuda");
-    return fill(&own_driver, library, driver_symbols, "the NVIDIA driver", status);
+    return fill_table(&own_driver, library, driver_symbols, "the NVIDIA driver", status);
 }
 
 /* `package` is its name in pip. */
@@ -72,7 +72,7 @@ static bool load_found(const struct toolkit_library *description,
             "%s was not found (%s or an older one); install the CUDA toolkit, or pip "
             "install %s, or set %s to the library's path",
             what, description->versions[0].file, package, description->variable);
-    return fill(table, library, symbols, what, status);
+    return fill_table(table, library, symbols, what, status);
 }
 
 const struct cuda_driver *cuda_driver(struct status *status) {

@@ -1,7 +1,7 @@
 /* NVIDIA's libraries as tables of function pointers, loaded at the first call.
  *
- * A missing library is an ordinary failure, with a message on what to install. The tables live until
- * the process ends. Tests can replace them.
+ * A missing library is an ordinary failure, with a message on what to install. The tables live
+ * until the process ends. Tests can replace them.
  */
 #ifndef RIDGE_ABI_CUDA_DRIVER_H
 #define RIDGE_ABI_CUDA_DRIVER_H

@@ -15,8 +15,8 @@ struct toolkit_library {
     } versions[TOOLKIT_VERSIONS_MAX]; /* newest first, terminated by a NULL file */
 };
 
-/* Opens the library, or returns NULL. Versions up to `major` (0: any) are preferred over newer ones.
- * If the variable is set, only its path is tried. World-writable files are skipped. */
+/* Opens the library, or returns NULL. Versions up to `major` (0: any) are preferred over newer
+ * ones. If the variable is set, only its path is tried. World-writable files are skipped. */
 void *toolkit_library_find(const struct toolkit_library *library, int major);
 
 #endif

@@ -109,7 +109,7 @@ struct cupti_event_record_parameters { /* with and without flags */
     struct CUstream_st *stream;
 };
 
-/* ---- Records: the fields common to all versions ---------------------------------- */
+/* ---- Records: the fields common to all versions ------------------------------------------ */
 
 struct cupti_kernel_record { /* CUpti_ActivityKernel8 and later */
     cupti_choice kind;

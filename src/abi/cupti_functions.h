@@ -1,10 +1,11 @@
 /* The recorded driver and runtime functions with their CUPTI callback ids: functions that launch
- * work, synchronise, allocate, load modules, or record and wait for events. Queries are not recorded.
+ * work, synchronise, allocate, load modules, or record and wait for events. Queries are not
+ * recorded.
  *
- * X(name, suffix, number, what): the documented name, the suffix of its enumerator, the callback id,
- * and its purpose: CUPTI_CALL_what is its call class, CUPTI_ORDER_what how it orders queues. Callback
- * ids never change; each major version that added functions has its own table. tests/abi checks them
- * against the vendor's headers.
+ * X(name, suffix, number, what): the documented name, the suffix of its enumerator, the callback
+ * id, and its purpose: CUPTI_CALL_what is its call class, CUPTI_ORDER_what how it orders queues.
+ * Callback ids never change; each major version that added functions has its own table. tests/abi
+ * checks them against the vendor's headers.
  */
 #ifndef RIDGE_ABI_CUPTI_FUNCTIONS_H
 #define RIDGE_ABI_CUPTI_FUNCTIONS_H

@@ -1,5 +1,5 @@
-/* Loads CUPTI: every symbol of the table must be there and the version must be one whose records
- * are known, or the library is not used.
+/* Loads CUPTI. A library that lacks a symbol of the table, or is older than the oldest known record
+ * layout, is not used.
  */
 #include "abi/cupti_library.h"
 
@@ -87,7 +87,7 @@ static bool open_library(int major, struct cupti *table, struct status *status) 
     return true;
 }
 
-static bool load(int major, struct status *status) {
+static bool load_library(int major, struct status *status) {
     struct cupti table;
     if (!open_library(major, &table, status))
         return false;
@@ -113,7 +113,7 @@ const struct cupti *cupti_library(int major, struct status *status) {
     pthread_mutex_lock(&lock);
     if (in_use != &own)
         found = check_version(in_use->version, status) ? in_use : NULL;
-    else if (loaded || (loaded = load(major, status)))
+    else if (loaded || (loaded = load_library(major, status)))
         found = &own;
     pthread_mutex_unlock(&lock);
     return found;

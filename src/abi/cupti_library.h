@@ -23,9 +23,9 @@ struct cupti {
 #undef CUPTI_MEMBER
 
 /* The library, or NULL and a failed status. If $RIDGE_CUPTI is set, only that file is tried ("off":
- * none). Otherwise a library that is already loaded is used, or an installed one, preferably for this
- * major version of the driver (0: any). Fails without a CUDA driver, because some versions of CUPTI
- * crash without it. */
+ * none). Otherwise a library that is already loaded is used, or an installed one, preferably for
+ * this major version of the driver (0: any). Fails without a CUDA driver, because some versions of
+ * CUPTI crash without it. */
 const struct cupti *cupti_library(int major, struct status *status);
 
 /* The path of that library. It is loaded, but not called. */

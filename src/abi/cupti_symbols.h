@@ -1,8 +1,8 @@
 /* The CUPTI functions that ridge uses, one row each.
  *
  * X(name, parameters): the vendor's name, with the parameters in the types of cupti.h. This table
- * generates the struct of function pointers (cupti_library.h), its loading, the fake of the tests and
- * the check of every prototype against the vendor's headers (tests/abi).
+ * generates the struct of function pointers (cupti_library.h), its loading, the fake of the tests
+ * and the check of every prototype against the vendor's headers (tests/abi).
  */
 #ifndef RIDGE_ABI_CUPTI_SYMBOLS_H
 #define RIDGE_ABI_CUPTI_SYMBOLS_H

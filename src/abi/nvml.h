@@ -1,5 +1,6 @@
-/* Types, constants and functions of NVML, NVIDIA's management library, declared here so that no vendor
- * header is needed to build. tests/abi compares them with the vendor's header where it is installed.
+/* Types, constants and functions of NVML, NVIDIA's management library, declared here so that no
+ * vendor header is needed to build. tests/abi compares them with the vendor's header where it is
+ * installed.
  */
 #ifndef RIDGE_ABI_NVML_H
 #define RIDGE_ABI_NVML_H

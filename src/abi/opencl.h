@@ -1,6 +1,6 @@
 /* The part of OpenCL's binary interface that ridge uses, declared here so that no vendor header is
- * needed to build. Names and values are those of Khronos' CL/cl.h and CL/cl_ext.h; tests/abi/opencl.c
- * compares them where those headers are installed.
+ * needed to build. Names and values are those of Khronos' CL/cl.h and CL/cl_ext.h;
+ * tests/abi/opencl.c compares them where those headers are installed.
  */
 #ifndef RIDGE_ABI_OPENCL_H
 #define RIDGE_ABI_OPENCL_H

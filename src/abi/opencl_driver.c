@@ -1,9 +1,9 @@
-/* Where does OpenCL come from on this machine, and what do its errors mean?
+/* Loads OpenCL, with or without an ICD loader.
  *
- * Normally a loader (libOpenCL) knows all drivers. Containers often have a driver's library without
- * a loader, or without the file that registers it with one; such a driver is asked for its platform
- * directly. That works because every object of a driver begins with a pointer to its table of
- * functions, which is also how a loader finds the function to call.
+ * Normally the ICD loader (libOpenCL) knows all drivers. Containers often have a driver without a
+ * loader, or without the file that registers it. Such a driver is queried for its platform
+ * directly. This works because every driver object begins with a pointer to a dispatch table, which
+ * the loader uses, too.
  */
 #include "abi/opencl_driver.h"
 

@@ -1,7 +1,7 @@
 /* Loads OpenCL, lists its platforms and explains its errors.
  *
- * All calls go through one struct of function pointers, so that a test can replace the driver or make
- * the Nth call fail.
+ * All calls go through one struct of function pointers, so that a test can replace the driver or
+ * make the Nth call fail.
  */
 #ifndef RIDGE_ABI_OPENCL_DRIVER_H
 #define RIDGE_ABI_OPENCL_DRIVER_H

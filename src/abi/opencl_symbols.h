@@ -1,6 +1,6 @@
-/* The OpenCL functions that ridge uses. Each row has the function's index in the dispatch table at the
- * start of every driver object (cl_khr_icd: struct _cl_icd_dispatch of CL/cl_icd.h), so that a driver
- * also works without an ICD loader.
+/* The OpenCL functions that ridge uses. Each row has the function's index in the dispatch table at
+ * the start of every driver object (cl_khr_icd: struct _cl_icd_dispatch of CL/cl_icd.h), so that a
+ * driver also works without an ICD loader.
  */
 #ifndef RIDGE_ABI_OPENCL_SYMBOLS_H
 #define RIDGE_ABI_OPENCL_SYMBOLS_H

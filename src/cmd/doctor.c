@@ -35,7 +35,7 @@
 #include "record/environment.h"
 #include "record/perf/perf.h"
 
-/* ---- Child process --------------------------------------------------------------------------- */
+/* ---- Child process ----------------------------------------------------------------------- */
 
 /* The child shares memory with the parent and writes its facts there, so that what it found before
  * a crash is not lost. */
@@ -96,20 +96,20 @@ bool doctor_gather_in_child(doctor_gatherer *gather, struct doctor_facts *facts,
     return !failure[0];
 }
 
-static void copy(char to[FACT_TEXT], const char *from) {
+static void copy_text(char to[FACT_TEXT], const char *from) {
     snprintf(to, FACT_TEXT, "%.*s", FACT_TEXT - 1, from);
 }
 
 static void set_there(struct fact *fact, const char *version) {
     fact->there = true;
-    copy(fact->version, version);
+    copy_text(fact->version, version);
 }
 
 static void set_problem(struct fact *fact, const char *problem) {
-    copy(fact->problem, problem);
+    copy_text(fact->problem, problem);
 }
 
-/* ---- Devices ------------------------------------------------------------------------------ */
+/* ---- Devices ----------------------------------------------------------------------------- */
 
 /* "NVIDIA H200 and 7 more", or the problem of the first device. */
 static void describe_kind(const char *kind, const struct ridge_device_info *rows, size_t count,
@@ -132,7 +132,7 @@ static void describe_kind(const char *kind, const struct ridge_device_info *rows
         snprintf(more, sizeof more, " and %u more", usable - 1);
     fact->there = true;
     snprintf(fact->version, sizeof fact->version, "%s%s", first->description, more);
-    copy(driver, first->driver);
+    copy_text(driver, first->driver);
 }
 
 static void gather_kind(const char *kind, struct fact *fact, char driver[FACT_TEXT]) {
@@ -159,7 +159,7 @@ static void gather_vulkan(struct doctor_facts *facts) {
     facts->vulkan.there = library_open(vulkan) != NULL;
 }
 
-/* ---- CUDA --------------------------------------------------------------------------------- */
+/* ---- CUDA -------------------------------------------------------------------------------- */
 
 static void gather_cupti(struct doctor_facts *facts) {
     struct status status = {0};
@@ -176,7 +176,7 @@ static void gather_cupti(struct doctor_facts *facts) {
     cupti_version_text(cupti->version, facts->cupti.version);
 }
 
-/* ---- Vendor libraries --------------------------------------------------------------------- */
+/* ---- Vendor libraries -------------------------------------------------------------------- */
 
 static void set_failure(struct fact *fact, const char *what, const char *failure,
                         const char *step) {
@@ -211,7 +211,7 @@ static void gather_probe(struct doctor_facts *facts) {
     else
         set_problem(&facts->probe, status.message);
     if (injected && *injected && strcmp(injected, path) != 0)
-        copy(facts->other_injection, injected);
+        copy_text(facts->other_injection, injected);
 }
 
 /* "RmProfilingAdminOnly: 1" among the driver's parameters. */
@@ -228,7 +228,7 @@ static int read_restriction(void) {
     return restricted;
 }
 
-/* ---- CPU ------------------------------------------------------------------------ */
+/* ---- CPU --------------------------------------------------------------------------------- */
 
 /* Opens the perf events of a recording for this process, and closes them again. */
 static void try_perf(struct fact *fact, struct fact *counters) {
@@ -259,18 +259,18 @@ static int read_paranoid(void) {
 }
 
 /* Addresses are zero for unprivileged users. */
-static bool kernel_tells_addresses(void) {
+static bool kernel_shows_addresses(void) {
     FILE *file = fopen("/proc/kallsyms", "r");
     char line[512];
-    bool told = false;
-    for (unsigned i = 0; i < 64 && file && !told && fgets(line, sizeof line, file); i++)
-        told = strtoull(line, NULL, 16) != 0;
+    bool visible = false;
+    for (unsigned i = 0; i < 64 && file && !visible && fgets(line, sizeof line, file); i++)
+        visible = strtoull(line, NULL, 16) != 0;
     if (file)
         fclose(file);
-    return told;
+    return visible;
 }
 
-/* ---- Programs ----------------------------------------------------------------------------- */
+/* ---- Programs ---------------------------------------------------------------------------- */
 
 /* Searches PATH and the folder of the CUDA toolkit. */
 static void find_program(const char *name, struct fact *fact) {
@@ -330,14 +330,14 @@ void doctor_gather(struct doctor_facts *facts) {
     facts->gpu_counters_restricted = read_restriction();
     try_perf(&facts->sampling, &facts->hardware_counters);
     facts->paranoid = read_paranoid();
-    facts->kernel_symbols = kernel_tells_addresses();
+    facts->kernel_symbols = kernel_shows_addresses();
     gather_python(facts);
     find_program("ncu", &facts->ncu);
     find_program("nsys", &facts->nsys);
     find_program("xctrace", &facts->xctrace);
 }
 
-/* ---- Checks ---------------------------------------------------------------------------------- */
+/* ---- Checks ------------------------------------------------------------------------------ */
 
 __attribute__((format(printf, 2, 3))) static void found(struct doctor_finding *finding,
                                                         const char *format, ...) {
@@ -507,7 +507,7 @@ void doctor_examine(const struct doctor_facts *facts, const struct doctor_row *r
     row->check(facts, finding);
 }
 
-/* ---- Output ---------------------------------------------------------------------------------- */
+/* ---- Output ------------------------------------------------------------------------------ */
 
 enum { NAME_WIDTH = 17, INDENT = 2 + 3 + 2 + NAME_WIDTH + 2 };
 
@@ -559,7 +559,7 @@ static bool print_json(const struct doctor_facts *facts, struct output *output) 
     return any;
 }
 
-static int run(const struct command_line *line) {
+static int doctor_main(const struct command_line *line) {
     struct status status = {0};
     struct output output;
     struct doctor_facts facts;
@@ -593,5 +593,5 @@ const struct command command_doctor = {
     .examples = "ridge doctor\n"
                 "ridge doctor --format json | jq -r '.backends[] | select(.usable | not) | .step'",
     .options = options,
-    .run = run,
+    .run = doctor_main,
 };

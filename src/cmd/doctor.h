@@ -10,8 +10,8 @@
 
 enum { FACT_TEXT = 512, FINDING_TEXT = 700 };
 
-/* Something that is present (`version` may tell which) or missing (`problem` tells why and how to
- * fix it). */
+/* Something that is present (`version` may identify it) or missing (`problem` is the reason and the
+ * remedy). */
 struct fact {
     bool there;
     char version[FACT_TEXT], problem[FACT_TEXT];

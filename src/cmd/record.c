@@ -170,7 +170,7 @@ bool record_run(const struct command_line *line, struct record_summary *summary,
     return ok;
 }
 
-static int run(const struct command_line *line) {
+static int record_main(const struct command_line *line) {
     static struct record_summary summary;
     int exit_status;
     if (!record_run(line, &summary, &exit_status))
@@ -201,6 +201,6 @@ const struct command command_record = {
     .options = options,
     .arguments_min = 1,
     .arguments_max = UINT_MAX,
-    .run = run,
+    .run = record_main,
     .runs_program = true,
 };

@@ -25,8 +25,9 @@
     {"quiet", 'q', NULL, "do not print the summary"}
 /* clang-format on */
 
-/* Records as the command line says and prints the three lines. True when the program ran: then end
- * with target_end_alike(&summary->target). Else *exit_status is ridge's own, and all is said. */
+/* Records the program of the command line and prints the summary. True when the program ran: then
+ * call target_exit_alike(&summary->target). Otherwise the error has been printed and *exit_status
+ * is ridge's own. */
 bool record_run(const struct command_line *line, struct record_summary *summary, int *exit_status);
 
 #endif

@@ -63,7 +63,7 @@ static void print_report(const struct command_line *line, const char *trace) {
         command_fail(line, &status);
 }
 
-static int run(const struct command_line *line) {
+static int run_main(const struct command_line *line) {
     static struct record_summary summary;
     int exit_status;
     if (!record_run(line, &summary, &exit_status))
@@ -91,6 +91,6 @@ const struct command command_run = {
     .options = options,
     .arguments_min = 1,
     .arguments_max = UINT_MAX,
-    .run = run,
+    .run = run_main,
     .runs_program = true,
 };

@@ -23,7 +23,7 @@
 #include "base/library.h"
 #include "base/memory.h"
 
-/* ---- GPU ---------------------------------------------------------------------------------- */
+/* ---- GPU --------------------------------------------------------------------------------- */
 
 struct health_gpu {
 #define POINTER(name, symbol, parameters) nvml_result(*name) parameters;
@@ -99,7 +99,7 @@ static void health_gpu_read(struct health_gpu *gpu, struct health *reading) {
         reading->throttle_reasons = (int64_t)(throttle_reasons & INT64_MAX);
 }
 
-/* ---- CPU ------------------------------------------------------------------------------------- */
+/* ---- CPU --------------------------------------------------------------------------------- */
 
 #ifdef __linux__
 
@@ -217,7 +217,7 @@ void health_read_processor(const char *root, long process, double own_ns, struct
 }
 #endif
 
-/* ---- Readings -------------------------------------------------------------------------------- */
+/* ---- Readings ---------------------------------------------------------------------------- */
 
 #define OTHER_LOAD_MIN 0.10 /* of the CPU time */
 #define STEAL_MIN 0.02
@@ -251,7 +251,7 @@ void health_close(struct health_watch *watch) {
     memory_free(watch);
 }
 
-static double seconds(struct timeval time) {
+static double timeval_seconds(struct timeval time) {
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
@@ -260,8 +260,8 @@ static double own_time_ns(void) {
     struct rusage own = {0}, children = {0};
     getrusage(RUSAGE_SELF, &own);
     getrusage(RUSAGE_CHILDREN, &children);
-    return (seconds(own.ru_utime) + seconds(own.ru_stime) + seconds(children.ru_utime) +
-            seconds(children.ru_stime)) *
+    return (timeval_seconds(own.ru_utime) + timeval_seconds(own.ru_stime) +
+            timeval_seconds(children.ru_utime) + timeval_seconds(children.ru_stime)) *
            1e9;
 }
 
@@ -284,7 +284,7 @@ void health_read(struct health_watch *watch, struct health *reading) {
         health_gpu_read(watch->gpu, reading);
 }
 
-/* ---- Disturbances ----------------------------------------------------------------------- */
+/* ---- Disturbances ------------------------------------------------------------------------ */
 
 struct phrases {
     char *text;

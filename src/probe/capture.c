@@ -13,7 +13,7 @@ static bool by_profiler; /* set before anything is recorded, as is range_name */
 static struct text range_name;
 static int64_t start_time;
 
-static _Atomic uint32_t open_captures; /* number of open captures */
+static _Atomic uint32_t open_captures;
 static _Atomic uint32_t last_call;
 static _Atomic uint32_t windows; /* number of windows so far */
 /* Contains the ids in (after, last]; `last` of the open window is UINT32_MAX. */

@@ -46,7 +46,7 @@ void probe_put_meta(struct probe_thread *thread, const char *key, struct text va
     spool_publish(thread->lane);
 }
 
-/* ---- Options --------------------------------------------------------------------------------- */
+/* ---- Options ----------------------------------------------------------------------------- */
 
 #define CAPTURE "capture="
 
@@ -87,7 +87,7 @@ struct probe_options probe_options_parse(const char *words) {
     return options;
 }
 
-/* ---- Cost ------------------------------------------------------------------------------------ */
+/* ---- Cost -------------------------------------------------------------------------------- */
 
 /* Timing every entry would cost about as much as the entries themselves, so one of COST_MEASURED is
  * timed and stands for the others. */

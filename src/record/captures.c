@@ -27,7 +27,7 @@ bool captures_add(struct captures *captures, struct capture capture, struct stat
 }
 
 /* The first capture that ends after `time`. */
-static size_t find(const struct captures *captures, int64_t time) {
+static size_t find_capture(const struct captures *captures, int64_t time) {
     size_t low = 0;
     PARTITION_POINT(low, captures->count, i, captures->list[i].end <= time);
     return low;
@@ -39,7 +39,7 @@ bool captures_contain(const struct captures *captures, int64_t time) {
 }
 
 bool captures_next(const struct captures *captures, struct capture *span, struct capture *part) {
-    size_t at = find(captures, span->start);
+    size_t at = find_capture(captures, span->start);
     *part = (struct capture){INT64_MAX, INT64_MAX};
     if (at < captures->count)
         *part = captures->list[at];

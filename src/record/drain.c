@@ -46,7 +46,7 @@ void drain_start(struct recording *recording, int64_t started) {
     trace_writer_flush(recording->writer);
 }
 
-unsigned drain_pause(const struct recording *recording) {
+unsigned drain_timeout(const struct recording *recording) {
     int64_t now = clock_now(), next = recording->next_poll;
     if (recording->perf && now + PERF_DRAIN_INTERVAL_MS * (int64_t)1000000 < next)
         next = now + PERF_DRAIN_INTERVAL_MS * (int64_t)1000000;
@@ -57,7 +57,7 @@ unsigned drain_pause(const struct recording *recording) {
     return next > now ? (unsigned)((next - now) / 1000000 + 1) : 1;
 }
 
-/* ---- Sources ------------------------------------------------------------------------------ */
+/* ---- Sources ----------------------------------------------------------------------------- */
 
 static uint64_t dropped_in_processes(const struct recording *recording) {
     uint64_t dropped = 0;
@@ -127,26 +127,25 @@ static void sample_counters(struct recording *recording) {
         gpu_counters_write(&recording->gpus, recording->writer);
 }
 
-/* ---- Limits ------------------------------------------------------------------------------- */
+/* ---- Limits ------------------------------------------------------------------------------ */
 
-static void trim(struct recording *recording, uint64_t keep, uint64_t *rows) {
+static void trim_file(struct recording *recording, uint64_t keep, uint64_t *rows) {
     recording->trimmed = true;
     if (!record_file_trim(&recording->file, keep, rows, &recording->status))
         keep_first_error(recording);
 }
 
-/* Removes the events before the end of --delay. Entities stay, because later events refer to them.
- */
+/* Removes the events before the end of --delay. Entities stay: later events refer to them. */
 static void drop_before_delay(struct recording *recording) {
     uint64_t early = 0;
-    trim(recording, 0, &early);
+    trim_file(recording, 0, &early);
 }
 
 static void trim_ring(struct recording *recording) {
     uint64_t ring = recording->options->ring_bytes;
     uint64_t slack = ring / 2 > RING_SLACK ? ring / 2 : RING_SLACK;
     if (ring && !recording->stopped && record_file_bytes(&recording->file) > ring + slack)
-        trim(recording, ring, &recording->trimmed_rows);
+        trim_file(recording, ring, &recording->trimmed_rows);
 }
 
 /* The spool may still hold records of events that began in time. */
@@ -222,5 +221,5 @@ void drain_end(struct recording *recording) {
     if (recording->delayed)
         drop_before_delay(recording);
     else if (recording->options->ring_bytes)
-        trim(recording, recording->options->ring_bytes, &recording->trimmed_rows);
+        trim_file(recording, recording->options->ring_bytes, &recording->trimmed_rows);
 }

@@ -39,7 +39,7 @@ void drain_start(struct recording *recording, int64_t started);
 /* Drains all sources, and starts or stops recording when it is time. */
 void drain_poll(struct recording *recording);
 /* Milliseconds until the next poll. */
-unsigned drain_pause(const struct recording *recording);
+unsigned drain_timeout(const struct recording *recording);
 /* The last poll, after all processes have ended or were released. */
 void drain_end(struct recording *recording);
 

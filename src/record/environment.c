@@ -20,7 +20,7 @@
 
 #define LIBRARY "libridge-probe.so"
 
-/* ---- The probe ---------------------------------------------------------------------------- */
+/* ---- The probe --------------------------------------------------------------------------- */
 
 /* No other user can change the file, or replace it in its folder. */
 static bool check_safe(const char *path, struct status *status) {
@@ -80,7 +80,7 @@ bool environment_find_probe(char path[ENVIRONMENT_PROBE_SIZE], struct status *st
                                "set RIDGE_PROBE_LIBRARY");
 }
 
-/* ---- Variables ---------------------------------------------------------------------------- */
+/* ---- Variables --------------------------------------------------------------------------- */
 
 /* The last value that was set here, or the inherited one. */
 static const char *value_of(const struct environment *environment, const char *name) {

@@ -28,7 +28,7 @@
 #include "record/perf/perf_maps.h"
 #include "record/spool_folder.h"
 
-/* ---- Metadata -------------------------------------------------------------------------------- */
+/* ---- Metadata ---------------------------------------------------------------------------- */
 
 extern char **environ;
 
@@ -101,7 +101,7 @@ static void write_environment(struct trace_writer *writer, const struct environm
                        environment->variables[i].value);
 }
 
-/* ---- Summary --------------------------------------------------------------------------------- */
+/* ---- Summary ----------------------------------------------------------------------------- */
 
 void record_note(struct record_summary *summary, const char *format, ...) {
     va_list arguments;
@@ -306,13 +306,13 @@ static void close_all(struct recording *recording) {
     trace_writer_destroy(recording->writer);
 }
 
-/* ---- Recording ------------------------------------------------------------------------ */
+/* ---- Recording --------------------------------------------------------------------------- */
 
-static void follow(struct recording *recording) {
+static void wait_and_drain(struct recording *recording) {
     struct target *target = &recording->summary->target;
     char number[FORMAT_SIZE];
     unsigned alive;
-    while (!target_wait(target, drain_pause(recording), &alive)) {
+    while (!target_wait(target, drain_timeout(recording), &alive)) {
         drain_poll(recording);
         if (target->ended && clock_now() - target->ended_at > CHILDREN_NS) {
             record_note(recording->summary,
@@ -331,8 +331,7 @@ static int64_t processor_ns(int who) {
            ((int64_t)used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
 }
 
-/* ---- Completion --------------------------------------------------------------------------------
- */
+/* ---- Completion -------------------------------------------------------------------------- */
 
 /* Each takeover is also a pause in the trace. */
 static void note_takeover(struct recording *recording) {
@@ -454,7 +453,7 @@ static bool run_recording(struct recording *recording, struct status *status) {
                  recording->file.temporary); /* it keeps that name */
     snprintf(summary->path, sizeof summary->path, "%s", recording->file.path);
     drain_start(recording, target->started);
-    follow(recording);
+    wait_and_drain(recording);
     summary->wall_ns = (target->ended ? target->ended_at : clock_now()) - target->started;
     drain_end(recording);
     count_events(recording);

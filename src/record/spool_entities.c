@@ -114,7 +114,7 @@ uint32_t spool_entity_thread(struct spool_entities *entities, unsigned process, 
     return known ? (uint32_t)*known : write_thread(entities, process, tid, 0, status);
 }
 
-/* ---- Devices ------------------------------------------------------------------------------ */
+/* ---- Devices ----------------------------------------------------------------------------- */
 
 /* The index of the device in its process, or another one when two processes use the same index for
  * different devices. */

@@ -1,10 +1,11 @@
 /* Spool folders have mode 0700, an unpredictable name, and a parent in which no other user can
  * rename or remove them.
  *
- * A recorder holds a flock() on the file `lock` in its folder. A folder whose lock is free was left
- * by a recorder that was killed, and any recorder removes it. A folder exists for a moment before
- * its lock is held, so another recorder may remove it then: whoever takes a lock checks afterwards
- * that the file still has its name, and a recorder that lost its folder makes another one.
+ * A recorder holds a flock() on the file `lock` in its folder. If the lock is free, the recorder
+ * was killed, and any other recorder removes the folder. A folder exists for a moment before its
+ * lock is held, so another recorder may remove it in that moment. After taking a lock, a recorder
+ * therefore checks that the file still has its name; if its own folder was removed, it creates
+ * another one.
  */
 #include "record/spool_folder.h"
 
@@ -25,8 +26,7 @@
 #define LOCK "lock"
 enum { ATTEMPTS = 1000 }; /* each can lose one race against a starting recorder */
 
-/* A folder of a trusted owner that others cannot write to, or one with the sticky bit, like /tmp.
- */
+/* A folder of a trusted owner that others cannot write to, or that has the sticky bit. */
 static bool is_safe(const char *path) {
     struct stat info;
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode) || access(path, W_OK | X_OK) != 0)
@@ -91,7 +91,7 @@ static void remove_if_left_behind(const char *path) {
     close(lock);
 }
 
-static void sweep(const char *base) {
+static void remove_abandoned(const char *base) {
     DIR *folder = opendir(base);
     if (!folder)
         return;
@@ -145,7 +145,7 @@ bool spool_folder_create(struct spool_folder *folder, struct status *status) {
     for (size_t i = 0; i < ARRAY_COUNT(entities); i++) {
         if (!entities[i] || entities[i][0] != '/' || !is_safe(entities[i]))
             continue;
-        sweep(entities[i]);
+        remove_abandoned(entities[i]);
         if (create_in(entities[i], folder, status))
             return true;
     }

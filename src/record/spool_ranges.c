@@ -21,7 +21,7 @@ struct half_range {
     bool is_end;
 };
 
-/* ---- Rows ---------------------------------------------------------------------- */
+/* ---- Rows -------------------------------------------------------------------------------- */
 
 uint32_t spool_range_detail(struct trace_writer *writer, const struct spool_attributes *attributes,
                             struct text shapes) {
@@ -103,7 +103,7 @@ void spool_range_write(struct spool_ranges *ranges, struct trace_writer *writer,
     ranges->written++;
 }
 
-/* ---- Halves ------------------------------------------------------------------------------- */
+/* ---- Halves ------------------------------------------------------------------------------ */
 
 static uint64_t key_of(unsigned process, uint64_t id) {
     uint64_t parts[2] = {process, id};

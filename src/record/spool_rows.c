@@ -21,7 +21,7 @@ void spool_rows_init(struct spool_rows *rows, const struct spool_reader *reader,
     rows->entities.gpus = gpus;
 }
 
-/* ---- Pauses ---------------------------------------------------------------------------------- */
+/* ---- Pauses ------------------------------------------------------------------------------ */
 
 /* A probe reports a pause when it begins, and again with its end. The two may come from different
  * threads and so in either order: a pause that began no later than the latest that has ended is not
@@ -64,8 +64,7 @@ static bool end_capture(struct spool_rows *rows, struct spool_process_state *sta
     return !from || captures_add(&rows->captures, (struct capture){from, time}, status);
 }
 
-/* A pause has ended. Its begin record may still be missing, and later pauses may be known already.
- */
+/* A pause has ended. Its begin record may be missing, and later pauses may already be known. */
 static bool begin_capture(struct spool_rows *rows, struct spool_process_state *state,
                           const struct spool_paused *paused, struct status *status) {
     struct spool_pause *pause = &state->pause;
@@ -113,7 +112,7 @@ static void end_pause(struct spool_rows *rows, struct spool_process_state *state
     state->pause.since = 0;
 }
 
-/* ---- Records --------------------------------------------------------------------------------- */
+/* ---- Records ----------------------------------------------------------------------------- */
 
 static bool handle_clock(const struct spool_origin *origin, const struct spool_clock *clock) {
     struct spool_rows *rows = origin->rows;

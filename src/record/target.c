@@ -100,7 +100,7 @@ void target_release(struct target *target) {
     restore_handlers(target);
 }
 
-/* ---- The child ---------------------------------------------------------------------------- */
+/* ---- The child --------------------------------------------------------------------------- */
 
 static void set_variable(const struct target_variable *variable) {
     const char *there = getenv(variable->name);
@@ -187,7 +187,7 @@ bool target_start(struct target *target, char *const *command,
     return false;
 }
 
-/* ---- The parent --------------------------------------------------------------------------- */
+/* ---- The parent -------------------------------------------------------------------------- */
 
 static void reap(struct target *target) {
     while (waitpid(target->pid, &target->wait_status, 0) < 0 && errno == EINTR)

@@ -98,7 +98,7 @@ uint64_t record_file_bytes(const struct record_file *file) {
     return fstat(file->fd, &info) == 0 && info.st_size > 0 ? (uint64_t)info.st_size : 0;
 }
 
-/* ---- Chunks ------------------------------------------------------------------------------- */
+/* ---- Chunks ------------------------------------------------------------------------------ */
 
 struct file_chunk {
     struct chunk_header header;

@@ -22,7 +22,7 @@ enum {
 };
 static const int64_t reader_timeout_ns = 10000000000; /* after this time the recorder may be dead */
 
-static void publish(struct spool_lane *lane) {
+static void publish_records(struct spool_lane *lane) {
     atomic_store_explicit(&lane->segment->published, spool_published(lane->sequence, lane->used),
                           memory_order_release);
 }
@@ -33,7 +33,7 @@ static void end_segment(struct spool_lane *lane) {
     struct spool_head end = {.kind = SPOOL_END, .bytes = HEAD_BYTES};
     memcpy(lane->records + lane->used, &end, sizeof end);
     lane->used += HEAD_BYTES;
-    publish(lane);
+    publish_records(lane);
     lane->segment = NULL;
     lane->records = NULL;
     lane->used = lane->capacity = 0;
@@ -80,7 +80,7 @@ static struct lane_segment *take_drained(struct spool_lane *lane) {
 }
 
 /* Reserves bytes within the limit of the process. */
-static bool reserve(struct spool *spool, uint64_t bytes) {
+static bool reserve_bytes(struct spool *spool, uint64_t bytes) {
     const struct spool_header *header = spool->header;
     uint64_t limit = atomic_load(&spool->limit);
     if (!header || atomic_load(&header->stopped))
@@ -104,7 +104,7 @@ static struct lane_segment *make_segment(struct spool_lane *lane) {
     struct spool *spool = lane->spool;
     uint32_t number = lane->next_segment, bytes = segment_length(number);
     char name[96];
-    if (lane->segment_count == LANE_SEGMENTS || !reserve(spool, bytes))
+    if (lane->segment_count == LANE_SEGMENTS || !reserve_bytes(spool, bytes))
         return NULL;
     snprintf(name, sizeof name, "%lld-%lld-%u-%u.seg", (long long)spool->pid,
              (long long)spool->start, lane->number, number);
@@ -137,7 +137,7 @@ bool lane_next_segment(struct spool_lane *lane) {
     lane->used = 0;
     lane->capacity = segment->bytes - SPOOL_DATA - HEAD_BYTES;
     lane->failed_attempts = 0;
-    publish(lane);
+    publish_records(lane);
     return true;
 }
 
@@ -189,7 +189,7 @@ void spool_publish(struct spool_lane *lane) {
     if (!lane || !lane->record_bytes)
         return;
     lane->used += lane->record_bytes;
-    publish(lane);
+    publish_records(lane);
     atomic_signal_fence(memory_order_seq_cst);
     lane->record_bytes = 0;
 }

@@ -34,9 +34,9 @@ struct spool_header {
     char command[SPOOL_COMMAND_MAX];
 };
 
-/* PID-START-LANE-NUMBER.seg. Drained segments are reused, so the sequence number tells which part
- * of the lane's stream a segment holds. Sequence numbers start with 1. One word holds the sequence
- * number and the bytes in use, so that both are read together. */
+/* PID-START-LANE-NUMBER.seg. Drained segments are reused, so the sequence number identifies which
+ * part of the lane's stream a segment holds. Sequence numbers start with 1. One word holds the
+ * sequence number and the bytes in use, so that both are read together. */
 struct spool_segment {
     char magic[8];
     uint32_t version, bytes; /* of the file */

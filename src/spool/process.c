@@ -1,9 +1,9 @@
 /* A process's spool: its files, its header and the list of its lanes.
  *
  * Creating a file inside somebody else's program may fail for many reasons: a full disk, a low
- * resource limit, a changed user or root directory, no free descriptors. Each of them gives NULL
- * and has no other effect. A descriptor is open only between open() and mmap(). It has a high
- * number, because programs rely on the low ones, and is closed on exec.
+ * resource limit, a changed user or root directory, no free descriptors. Each of them results
+ * in NULL and has no other effect. A descriptor is open only between open() and mmap(). It has a
+ * high number, because programs rely on the low ones, and is closed on exec.
  *
  * Lanes outlive threads: a lane that one thread gives back is reused by the next, so a program that
  * creates a million threads one after another has one lane. The list has a lock with a timeout.
@@ -25,7 +25,7 @@
 #include "base/clock.h"
 #include "spool/lock.h"
 
-/* ---- Files -------------------------------------------------------------------------------- */
+/* ---- Files ------------------------------------------------------------------------------- */
 
 enum { DESCRIPTOR_MIN = 500 };
 
@@ -122,7 +122,7 @@ void *folder_map_file(const struct spool_folder *folder, const char *name, size_
     return map;
 }
 
-/* ---- Processes and lanes --------------------------------------------------------------------- */
+/* ---- Processes and lanes ----------------------------------------------------------------- */
 
 static const uint64_t default_limit = (uint64_t)1 << 30;
 

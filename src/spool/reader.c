@@ -71,7 +71,7 @@ struct spool_entry {
 
 enum { ENTRY_NAME_MAX = 96 };
 
-/* ---- Files of the folder --------------------------------------------------------------------- */
+/* ---- Files of the folder ----------------------------------------------------------------- */
 
 /* Parses the digits before `end` and removes both from the front of the name. */
 static bool take_number(struct text *name, const char *end, int64_t *number) {
@@ -113,18 +113,18 @@ static const char *entry_name(const struct spool_entry *entry, char *name) {
     return name;
 }
 
-static int compare(int64_t a, int64_t b) {
+static int compare_integers(int64_t a, int64_t b) {
     return a < b ? -1 : a > b;
 }
 
 /* Processes by start time, headers before segments. */
 static int compare_entries(const void *left, const void *right) {
     const struct spool_entry *a = left, *b = right;
-    int order = compare(a->start, b->start);
-    order = order ? order : compare(a->pid, b->pid);
-    order = order ? order : compare(b->is_header, a->is_header);
-    order = order ? order : compare(a->lane, b->lane);
-    return order ? order : compare(a->number, b->number);
+    int order = compare_integers(a->start, b->start);
+    order = order ? order : compare_integers(a->pid, b->pid);
+    order = order ? order : compare_integers(b->is_header, a->is_header);
+    order = order ? order : compare_integers(a->lane, b->lane);
+    return order ? order : compare_integers(a->number, b->number);
 }
 
 /* All files of the spool, sorted by process, lane and number. Free with memory_free(). */
@@ -173,7 +173,7 @@ static int entry_open(int folder, const struct spool_entry *entry, uint64_t byte
     return fd;
 }
 
-/* ---- Lanes ----------------------------------------------------------------------------------- */
+/* ---- Lanes ------------------------------------------------------------------------------- */
 
 struct segment_state {
     uint32_t sequence, used, bytes;
@@ -396,7 +396,7 @@ static bool lane_drain(struct spool_reader *reader, unsigned number, int folder,
     return ok;
 }
 
-/* ---- Processes ------------------------------------------------------------------------------- */
+/* ---- Processes --------------------------------------------------------------------------- */
 
 struct spool_reader *spool_reader_open(const char *folder, struct status *status) {
     struct stat info;

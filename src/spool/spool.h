@@ -36,7 +36,7 @@ enum {
     SPOOL_TEXTS = 1 << 15, /* per lane at a time, numbered 1 .. SPOOL_TEXTS */
 };
 
-/* ---- Records ---------------------------------------------------------------------------- */
+/* ---- Records ----------------------------------------------------------------------------- */
 
 enum spool_kind {
     SPOOL_END,        /* end of the segment */
@@ -174,7 +174,7 @@ struct spool_paused {
     int64_t start, end; /* end 0: not ended */
 };
 
-/* ---- Writing, in the target ---------------------------------------------------------- */
+/* ---- Writing, in the target -------------------------------------------------------------- */
 
 struct spool;      /* a process's */
 struct spool_lane; /* a thread's */
@@ -187,16 +187,16 @@ struct spool_lane; /* a thread's */
 struct spool *spool_open(void);
 /* Limits the bytes of files that the process has at a time. */
 void spool_limit(struct spool *spool, uint64_t bytes);
-/* In a child of fork(): a spool of its own under its own pid; the parent's is left alone. All lanes
- * are gone. False when it cannot be: every later record is then dropped. */
+/* In a child of fork(): creates a spool for the child's pid. The parent's files are not touched,
+ * and all lanes are closed. On failure every later record is dropped. */
 bool spool_reopen(struct spool *spool);
 /* No thread may use a lane afterwards. */
 void spool_close(struct spool *spool);
 
-/* A lane of the calling thread, perhaps one that another has closed; NULL when there is no room.
- * The first thing to put there is a SPOOL_THREAD. Every function below takes a NULL lane. */
+/* Opens a lane for the calling thread, possibly one that another thread has closed; NULL when there
+ * is no space. Its first record must be a SPOOL_THREAD. The functions below accept a NULL lane. */
 struct spool_lane *spool_lane_open(struct spool *spool);
-/* For the next thread. Takes NULL. */
+/* Makes the lane available to other threads. Takes NULL. */
 void spool_lane_close(struct spool *spool, struct spool_lane *lane);
 /* Begins a record of `bytes`: its head is filled in, the rest is uninitialised. Fill it in, then
  * publish it. NULL: dropped and counted; also when the lane has an unpublished record, which a
@@ -215,7 +215,7 @@ bool spool_is_stopped(const struct spool *spool);
 /* Marks a normal end of the process. */
 void spool_mark_ended(struct spool *spool);
 
-/* ---- Reading, in the recorder ------------------------------------------------------------- */
+/* ---- Reading, in the recorder ------------------------------------------------------------ */
 
 struct spool_reader;
 

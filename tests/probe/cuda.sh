@@ -1,12 +1,12 @@
-# The CUDA part of the probe, with a stand-in for the driver and CUPTI (tests/probe/standin.h): a part
+# The CUDA part of the probe, with a fake driver and CUPTI (tests/probe/standin.h): a part
 # of tests/probe/run.sh.
 
-# said COUNT LINE: so often, of the first process.
+# said COUNT LINE: the first process printed LINE COUNT times.
 said() { [ "$(grep -cx -- "0 $2" "$scratch/seen")" = "$1" ] || { echo "not $1 times: $2"; return 1; }; }
 cuda_record() {
     RIDGE_CUPTI=${cupti-$scratch/lib/libcuda.so.1} LD_LIBRARY_PATH=$scratch/lib target=cuda_target record "$@"
 }
-# cuda_counts CALLS KERNELS: all kernels have their call, and all times can be.
+# cuda_counts CALLS KERNELS: all kernels have a call, and all times are valid.
 cuda_counts() { seen "cuda calls=$1 kernels=$2 joined=$2 .* impossible=0" '.* damaged=0 .*'; }
 
 cuda_everything() {

@@ -2,8 +2,8 @@
  *
  *   cuda_target NAME [COUNT]
  *
- * Each launches COUNT kernels (some of them more) and ends as its name says, with 0 where it can
- * choose and all kernels have run.
+ * Each launches COUNT kernels (some of them more) and ends as its name suggests, with status 0 if
+ * possible and all kernels have run.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
-/* A library with a profiler in it, linked against CUPTI as a framework's is: counts kernels.
+/* A library with a profiler, linked against CUPTI like a framework's. It counts kernels.
  *
- * It fails when it is given a buffer that is not its own, one that was not zero, or times of
- * another clock than CUPTI's usual one: what a profiler may rely on that is alone.
+ * It fails when it receives a buffer that is not its own or was not zeroed, or times of another
+ * clock than CUPTI's default: a profiler that runs alone can rely on these.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A copy of NVTX as every program that uses it has one: finds the tool by $NVTX_INJECTION64_PATH at
- * the first call, and does nothing without one. For machines that lack the vendor's headers.
+/* A minimal copy of NVTX: loads the tool in $NVTX_INJECTION64_PATH at the first call, and does
+ * nothing without one. For machines without the vendor's headers.
  */
 #ifndef RIDGE_TESTS_PROBE_NVTX_COPY_H
 #define RIDGE_TESTS_PROBE_NVTX_COPY_H
@@ -8,9 +8,9 @@
 
 #include "abi/nvtx.h"
 
-/* False when there is no tool, or it does not want to. */
+/* False when there is no tool, or it refuses. */
 bool nvtx_begin(void);
-/* Lets the tool's library go, as a program that unloads a plugin does. */
+/* Closes the tool's library, like a program that unloads a plugin. */
 void nvtx_unload(void);
 
 int push(const char *name);

@@ -1,11 +1,11 @@
-/* Plays the recorder: runs a program with the probe and prints what came through the spool.
+/* A minimal recorder: runs a program with the probe and prints the records of the spool.
  *
  *   recorder [-c] [-k] [-s] FOLDER LIBRARY PROGRAM...
  *
- * A line for each record, then one for each process and a last one with totals; with -c (count)
- * only the latter. Processes and texts appear as they were met; pids do not. With -k (killed)
- * nothing is ever read, as when the recorder was killed. With -s (stops) the spool is closed while
- * the program runs.
+ * Prints a line per record, a line per process and a line with totals; with -c (count) only the
+ * totals. Processes are numbered in the order of their appearance. With -k (killed) nothing is
+ * read, as if the recorder had been killed. With -s (stops) the spool is closed while the program
+ * runs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static const char *text(unsigned lane, uint32_t number) {
     return copy;
 }
 
-static void print_said(unsigned lane, uint32_t domain, uint32_t category, uint32_t has_payload,
-                       int64_t payload, uint32_t colour) {
+static void print_attributes(unsigned lane, uint32_t domain, uint32_t category,
+                             uint32_t has_payload, int64_t payload, uint32_t colour) {
     double number;
     memcpy(&number, &payload, sizeof number);
     if (domain)
@@ -62,8 +62,8 @@ static bool print_range(unsigned process, unsigned lane, const struct spool_rang
         if (only_count)
             return true;
         printf("%u open %s", process, name);
-        print_said(lane, range->domain, range->category, range->has_payload, range->payload,
-                   range->colour);
+        print_attributes(lane, range->domain, range->category, range->has_payload, range->payload,
+                         range->colour);
         char *copy = text_copy(text_of(name), status);
         return copy && map_set(names, range->id, (uintptr_t)copy, status);
     }
@@ -173,8 +173,8 @@ static bool take(void *context, unsigned process, unsigned lane, const struct sp
         marks++;
         if (!only_count) {
             printf("%u mark %s", process, text(lane, record->text));
-            print_said(lane, mark->domain, mark->category, mark->has_payload, mark->payload,
-                       mark->colour);
+            print_attributes(lane, mark->domain, mark->category, mark->has_payload, mark->payload,
+                             mark->colour);
         }
         break;
     case SPOOL_THREAD:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs programs with the probe inside and checks that they do not notice, and what comes out.
+# Runs programs with the probe and checks that they are not disturbed, and what is recorded.
 #
 #   BUILD=build [CC=cc] [SAN=...] tests/probe/run.sh     with the settings of that build
 #

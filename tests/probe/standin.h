@@ -1,11 +1,10 @@
-/* A CUDA driver and CUPTI in one library, without a device: what a launch does happens at once, on
- * the host, and CUPTI tells of it as the real one would. For tests of the probe.
+/* A fake CUDA driver and CUPTI in one library, without a device, for tests of the probe. Launches
+ * run at once on the host, and CUPTI delivers their records.
  *
- * $STANDIN chooses what is wrong with it: "taken" (somebody has CUPTI already), "old" (a version
- * too old), "refused" (no kernels for this user), "lossy" (every tenth record is lost), "slow"
- * (some launches put their record there long after they began), "clocks" (every tenth time is one
- * of its usual clock). $STANDIN_REPLAY names a file of records that a real CUPTI delivered, which
- * come with the first wait.
+ * $STANDIN selects a fault: "taken" (another client uses CUPTI), "old" (an old version), "refused"
+ * (no kernel records for this user), "lossy" (every tenth record is lost), "slow" (some launches
+ * write their record late), "clocks" (every tenth time is from the default clock). $STANDIN_REPLAY
+ * is a file of records from a real CUPTI, which are delivered at the first wait.
  */
 #ifndef STANDIN_H
 #define STANDIN_H

@@ -1,5 +1,5 @@
-/* The stand-in's CUPTI: see standin.h. Buffers are handed over when they are full, by the thread
- * that filled them, or when they are asked for.
+/* The fake CUPTI, see standin.h. Buffers are delivered when they are full, on the thread that
+ * filled them, or by a flush.
  */
 #include "standin.h"
 
@@ -13,11 +13,11 @@ enum { VERSION = 130000, RECORD_BYTES = 256 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cupti_callback *callback;
-static uintptr_t subscribers; /* ever */
+static uintptr_t subscribers; /* total number */
 enum { DOMAINS = 4 };
 static bool wanted[DOMAINS][1024];
 static uint64_t enabled;
-static bool zeroed; /* whoever brings buffers has promised it */
+static bool zeroed; /* the client promised zeroed buffers */
 static cupti_buffer_requested *requested;
 static cupti_buffer_completed *completed;
 static cupti_clock *read_clock;

@@ -1,4 +1,4 @@
-/* The stand-in's driver, and of the runtime a launch: see standin.h. */
+/* The fake driver, and the runtime's launch; see standin.h. */
 #include "standin.h"
 
 #include <dlfcn.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 static uint32_t correlation;
-static __thread uint32_t nested; /* correlation of the runtime's call, or 0 */
+static __thread uint32_t nested; /* correlation id of the runtime call, or 0 */
 
 void standin_forget_calls(void) {
     __atomic_store_n(&correlation, 0, __ATOMIC_RELAXED);

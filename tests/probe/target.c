@@ -1,8 +1,8 @@
-/* Programs that a probe must not disturb, one for each name:
+/* Programs that the probe must not disturb, one for each name:
  *
  *   target NAME [COUNT]
  *
- * Each ends with 0 when everything was to it as it would have been alone.
+ * Each exits with 0 if it ran as it would have without the probe.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* pipe2, clone by syscall() */

@@ -21,7 +21,7 @@ void cuda_put_meta_int(const char *key, int64_t number) {
     cuda_put_meta(key, digits);
 }
 
-static bool start(struct status *status) {
+static bool load_and_subscribe(struct status *status) {
     cuda_probe.cupti = cupti_library(cuda_driver_major(), status);
     return cuda_probe.cupti && cuda_subscribe(status);
 }
@@ -33,7 +33,7 @@ bool probe_cuda_start(struct probe *probe) {
     if (started) /* another copy of the driver */
         return true;
     cuda_probe.probe = probe;
-    if (!start(&status)) {
+    if (!load_and_subscribe(&status)) {
         cuda_put_meta("cuda.missing", status.message);
         return false;
     }

@@ -21,9 +21,8 @@ enum { CUDA_DEVICES = 64, CUDA_CONTEXTS = 1024 };
 struct cuda_probe {
     struct probe *probe; /* these two are set before cuptiSubscribe() and never change */
     const struct cupti *cupti;
-    _Atomic int64_t since; /* time of the last subscription; earlier calls are ignored */
-    _Atomic uint32_t
-        correlation_base; /* added to CUPTI's correlation ids, which may restart at 1 */
+    _Atomic int64_t since;             /* last subscription; earlier calls are ignored */
+    _Atomic uint32_t correlation_base; /* added to CUPTI's ids, which may restart at 1 */
 };
 extern struct cuda_probe cuda_probe;
 
@@ -65,13 +64,13 @@ int64_t cuda_call_start(uint32_t correlation);
 /* The thread of the allocating call with that correlation id; 0: unknown. */
 int64_t cuda_call_thread(uint32_t correlation);
 
-/* ---- Buffers ------------------------------------------------------------------------------ */
+/* ---- Buffers ----------------------------------------------------------------------------- */
 
 cupti_buffer_requested cuda_buffer_requested;
 /* While suspended CUPTI gets no buffers and drops its records. */
 void cuda_buffers_suspend(bool suspend);
 
-/* ---- Records ------------------------------------------------------------------------------ */
+/* ---- Records ----------------------------------------------------------------------------- */
 
 cupti_buffer_completed cuda_buffer_completed;
 /* Correlation id of the last device record; 0: none. */
@@ -83,7 +82,7 @@ void cuda_records_report_lost(const char *why);
 /* At exit: reports CUPTI's overhead and lost records. */
 void cuda_records_finish(void);
 
-/* ---- Waits -------------------------------------------------------------------------------- */
+/* ---- Waits ------------------------------------------------------------------------------- */
 
 /* A successful call that orders queues. */
 struct cuda_ordering {
@@ -102,7 +101,7 @@ void cuda_new_streams_reported(bool reported);
 /* A stream or a context was created: handles may be reused, so cached ids are invalid. */
 void cuda_stream_created(void);
 
-/* ---- Devices ------------------------------------------------------------------------------ */
+/* ---- Devices ----------------------------------------------------------------------------- */
 
 /* Queries the devices when a context is first seen, on the calling thread of the program. */
 void cuda_context_seen(struct CUctx_st *context, uint32_t number);
@@ -118,8 +117,7 @@ int cuda_driver_major(void);
 /* Whether the stream is being captured into a graph. */
 bool cuda_is_capturing(struct CUstream_st *stream);
 
-/* ---- Other CUPTI clients ------------------------------------------------------------------------
- */
+/* ---- Other CUPTI clients ----------------------------------------------------------------- */
 
 /* Once: intercepts the CUPTI calls of all loaded libraries, to yield CUPTI to them. */
 void cupti_conflict_watch(void);
@@ -139,11 +137,10 @@ void got_patch(const struct got_entry *entries, size_t count);
 /* The name of the patched library that contains this address, else "a library". */
 const char *got_patch_library(const void *code);
 
-/* ---- Flushing ----------------------------------------------------------------------------- */
+/* ---- Flushing ---------------------------------------------------------------------------- */
 
 void cuda_flush_start(void);
-/* Serialises the use of CUPTI. False in a child of fork(), after exit() has begun, or on timeout.
- */
+/* Serialises the use of CUPTI. False in a child of fork(), during exit(), or on timeout. */
 bool cuda_lock(void);
 void cuda_unlock(void);
 

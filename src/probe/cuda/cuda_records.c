@@ -17,7 +17,7 @@
 #include "spool/pages.h"
 #include "trace/schema.h"
 
-/* ---- Buffers --------------------------------------------------------------------------------- */
+/* ---- Buffers ----------------------------------------------------------------------------- */
 
 /* CUPTI writes its records to buffers that are recycled and bounded in total.
  *
@@ -134,7 +134,7 @@ static void cuda_buffer_release(uint8_t *buffer, size_t used) {
     atomic_store_explicit(&slot->idle, true, memory_order_release);
 }
 
-/* ---- Records --------------------------------------------------------------------------------- */
+/* ---- Records ----------------------------------------------------------------------------- */
 
 enum {
     CLOCK_ERROR_NS = 10000,             /* observed drift of CUPTI's clock conversion */

@@ -52,7 +52,7 @@ uint64_t cuda_default_timestamp(void) {
     return (uint64_t)clock_read(CLOCK_REALTIME);
 }
 
-static bool configure(const struct cupti *cupti, struct status *status) {
+static bool configure_cupti(const struct cupti *cupti, struct status *status) {
     cupti_result result = cupti->cuptiActivityRegisterTimestampCallback(read_clock);
     if (result != CUPTI_SUCCEEDED)
         return cupti_call_failed(cupti, result, "cuptiActivityRegisterTimestampCallback", status);
@@ -85,7 +85,7 @@ bool cuda_subscribe(struct status *status) {
     cupti_result result = cupti->cuptiSubscribe(&subscriber, cuda_callback, NULL);
     if (result != CUPTI_SUCCEEDED)
         return cupti_call_failed(cupti, result, "cuptiSubscribe", status);
-    subscribed = configure(cupti, status);
+    subscribed = configure_cupti(cupti, status);
     if (subscribed) {
         cuda_enable_callbacks(subscriber);
         return true;

@@ -40,11 +40,11 @@ static uint64_t pair(uint32_t high, uint32_t low) {
     return (uint64_t)high << 32 | low;
 }
 
-static uint64_t load(_Atomic uint64_t *from) {
+static uint64_t load_relaxed(_Atomic uint64_t *from) {
     return atomic_load_explicit(from, memory_order_relaxed);
 }
 
-static void store(_Atomic uint64_t *to, uint64_t value) {
+static void store_relaxed(_Atomic uint64_t *to, uint64_t value) {
     atomic_store_explicit(to, value, memory_order_relaxed);
 }
 
@@ -56,21 +56,21 @@ static void keep_event(const struct recorded_event *recorded) {
         !atomic_compare_exchange_strong(&slot->sequence, &sequence, sequence + 1))
         return;
     atomic_thread_fence(memory_order_release);
-    if (load(&slot->event) == recorded->event)
-        number = (uint32_t)(load(&slot->number_and_context) >> 32);
+    if (load_relaxed(&slot->event) == recorded->event)
+        number = (uint32_t)(load_relaxed(&slot->number_and_context) >> 32);
     else
         number = atomic_fetch_add(&last_number, 1) + 1;
-    store(&slot->event, recorded->event);
-    store(&slot->number_and_context, pair(number, recorded->context));
-    store(&slot->stream_and_correlation, pair(recorded->stream, recorded->correlation));
+    store_relaxed(&slot->event, recorded->event);
+    store_relaxed(&slot->number_and_context, pair(number, recorded->context));
+    store_relaxed(&slot->stream_and_correlation, pair(recorded->stream, recorded->correlation));
     atomic_store_explicit(&slot->sequence, sequence + 2, memory_order_release);
 }
 
 static struct recorded_event find_event(const struct CUevent_st *event) {
     struct event_slot *slot = event_slot_of(event);
     uint32_t sequence = atomic_load_explicit(&slot->sequence, memory_order_acquire);
-    uint64_t handle = load(&slot->event), whose = load(&slot->number_and_context),
-             where = load(&slot->stream_and_correlation);
+    uint64_t handle = load_relaxed(&slot->event), whose = load_relaxed(&slot->number_and_context),
+             where = load_relaxed(&slot->stream_and_correlation);
     atomic_thread_fence(memory_order_acquire);
     if (sequence % 2 != 0 ||
         atomic_load_explicit(&slot->sequence, memory_order_relaxed) != sequence ||
@@ -113,8 +113,8 @@ static bool find_stream_id(const struct CUctx_st *context, const struct CUstream
                            uint32_t epoch, uint32_t *id) {
     struct stream_id *kept = stream_id_of(context, stream);
     uint32_t sequence = atomic_load_explicit(&kept->sequence, memory_order_acquire);
-    uint64_t of_context = load(&kept->context), of_stream = load(&kept->stream),
-             epoch_and_id = load(&kept->epoch_and_id);
+    uint64_t of_context = load_relaxed(&kept->context), of_stream = load_relaxed(&kept->stream),
+             epoch_and_id = load_relaxed(&kept->epoch_and_id);
     atomic_thread_fence(memory_order_acquire);
     *id = (uint32_t)epoch_and_id;
     return sequence % 2 == 0 &&
@@ -131,9 +131,9 @@ static void keep_stream_id(const struct CUctx_st *context, const struct CUstream
         !atomic_compare_exchange_strong(&kept->sequence, &sequence, sequence + 1))
         return;
     atomic_thread_fence(memory_order_release);
-    store(&kept->context, (uintptr_t)context);
-    store(&kept->stream, (uintptr_t)stream);
-    store(&kept->epoch_and_id, pair(epoch, id));
+    store_relaxed(&kept->context, (uintptr_t)context);
+    store_relaxed(&kept->stream, (uintptr_t)stream);
+    store_relaxed(&kept->epoch_and_id, pair(epoch, id));
     atomic_store_explicit(&kept->sequence, sequence + 2, memory_order_release);
 }
 
@@ -222,7 +222,7 @@ static bool read_wait(const struct cuda_ordering *call, struct queue *queue,
 }
 
 /* A device must be described in a lane before its queues are used there. */
-static bool announce(struct spool_lane *lane, uint32_t device) {
+static bool announce_device(struct spool_lane *lane, uint32_t device) {
     PROBE_THREAD_LOCAL uint64_t announced;
     PROBE_THREAD_LOCAL const struct spool_lane *to;
     if (to != lane)
@@ -245,7 +245,7 @@ void cuda_put_wait(struct spool_lane *lane, const struct cuda_ordering *call) {
     bool known = recorded.correlation != 0;
     uint32_t device = cuda_context_device(queue.context),
              awaited_device = known ? cuda_context_device(recorded.context) : device;
-    if (!announce(lane, device) || !announce(lane, awaited_device)) {
+    if (!announce_device(lane, device) || !announce_device(lane, awaited_device)) {
         spool_drop(cuda_probe.probe->spool, 1);
         return;
     }

@@ -1,6 +1,6 @@
 /* Yields CUPTI to a profiler in the program. CUPTI supports one client at a time and would refuse
  * the program's profiler, which would change the program's results. So the probe unsubscribes
- * before the other client's call proceeds, and the trace tells from when on CUDA is missing.
+ * before the other client's call proceeds, and the trace records since when CUDA is missing.
  *
  * The probe subscribes again when the other client has finished: it is not subscribed, all its
  * record kinds are disabled and it has flushed its buffers since; or it has finalized CUPTI. Until
@@ -132,8 +132,7 @@ static uint64_t bit_of(cupti_choice kind) {
 
 static cupti_result their_enable(cupti_choice kind) {
     their_call_begins(NULL);
-    /* Set before the call: another thread may make the probe yield, which disables its own kinds.
-     */
+    /* Set before the call: meanwhile another thread may make the probe yield. */
     uint64_t before = atomic_fetch_or(&their_kinds, bit_of(kind));
     cupti_result result = cuda_probe.cupti->cuptiActivityEnable(kind);
     if (result == CUPTI_SUCCEEDED)

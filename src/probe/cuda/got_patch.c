@@ -106,7 +106,7 @@ static bool is_writable(const struct loaded_library *loaded_library, uintptr_t e
     return writable;
 }
 
-static void remember(const struct loaded_library *loaded_library) {
+static void add_cupti_user(const struct loaded_library *loaded_library) {
     unsigned count = atomic_load(&cupti_user_count);
     if (count == CUPTI_USERS_MAX)
         return;
@@ -158,7 +158,7 @@ static int patch_library(struct dl_phdr_info *info, size_t bytes, void *wanted_e
     (void)bytes;
     struct loaded_library loaded_library = read_library(info);
     if (loaded_library.uses_cupti && loaded_library.symbols) {
-        remember(&loaded_library);
+        add_cupti_user(&loaded_library);
         patch_entries(&loaded_library, wanted_entries);
     }
     return 0;

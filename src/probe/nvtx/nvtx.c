@@ -16,7 +16,7 @@
 
 enum { TOOL_VERSION = 3, UNBALANCED = -1 };
 
-/* ---- Attributes ------------------------------------------------------------------------------ */
+/* ---- Attributes -------------------------------------------------------------------------- */
 
 /* Attributes come from the program and are not trusted: a message may be missing, an older struct
  * shorter. */
@@ -109,7 +109,7 @@ static struct nvtx_event nvtx_event_plain(struct probe_thread *thread, struct te
     return (struct nvtx_event){.name = spool_text(thread->lane, name)};
 }
 
-/* ---- Ranges and marks ------------------------------------------------------------------------ */
+/* ---- Ranges and marks -------------------------------------------------------------------- */
 
 /* Handles are pointers that this file returned; NULL is the default domain. */
 static struct nvtx_domain *domain_of(void *handle) {
@@ -222,7 +222,7 @@ void nvtx_thread_ended(struct probe_thread *thread) {
         close_range(thread, thread->pushed[--thread->depth].id, end);
 }
 
-/* ---- Callbacks ---------------------------------------------------------------------- */
+/* ---- Callbacks --------------------------------------------------------------------------- */
 
 /* Executes statements between probe_enter() and probe_leave(). */
 #define RECORD(thread, ...)                                                                        \

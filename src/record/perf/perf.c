@@ -236,7 +236,7 @@ static bool read_switch(struct perf *perf, const struct perf_record *record,
     return true;
 }
 
-/* The kernel's call chain; PERF_CONTEXT_* markers tell kernel from user addresses. */
+/* The kernel's call chain; PERF_CONTEXT_* markers separate kernel and user addresses. */
 static void read_chain(struct body *body, struct perf_chain *chain) {
     uint64_t count = take_bytes(body, 8);
     bool in_kernel = false;

@@ -54,8 +54,7 @@ uint64_t perf_processes(const struct perf *perf); /* with at least one record */
 /* Adds the pids of all processes. */
 bool perf_list_processes(const struct perf *perf, struct map *pids, struct status *status);
 uint64_t perf_samples(const struct perf *perf);
-/* Samples in which Python's perf trampolines may have cost time; zero where stacks do not show it.
- */
+/* Samples in which Python's perf trampolines may have cost time; zero when unknown. */
 struct perf_python {
     uint64_t interpreted; /* in the interpreter, while it ran a Python function */
     uint64_t trampolines; /* of these: in code that only runs with trampolines */

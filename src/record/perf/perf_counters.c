@@ -47,7 +47,7 @@ struct followed_process {
     double counts[PERF_COUNTERS]; /* after its end; < 0: not counted */
 };
 
-/* ---- Threads -------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------- */
 
 /* Sets inherit_thread (Linux 5.13), which older headers lack: bit 35 of the flags, which follow
  * five 64-bit words. */
@@ -121,7 +121,7 @@ static bool read_count(int fd, double *count) {
     return true;
 }
 
-/* ---- The target ------------------------------------------------------------------------- */
+/* ---- The target -------------------------------------------------------------------------- */
 
 static void explain_missing(struct perf_counters *counters, int reason) {
     snprintf(counters->missing, sizeof counters->missing, "%s",
@@ -157,8 +157,7 @@ void perf_counters_close(struct perf_counters *counters) {
     *counters = (struct perf_counters){0};
 }
 
-/* ---- Other processes --------------------------------------------------------------------------
- */
+/* ---- Other processes --------------------------------------------------------------------- */
 
 static size_t open_process_count(const struct perf_counters *counters) {
     size_t alive = 0;
@@ -232,7 +231,7 @@ void perf_counters_end_process(struct perf_counters *counters, pid_t pid) {
     close_process(process);
 }
 
-/* ---- Writing ------------------------------------------------------------------------------- */
+/* ---- Writing ----------------------------------------------------------------------------- */
 
 static void write_process(struct trace_writer *writer, pid_t pid, const char *name, double count) {
     char key[96];

@@ -13,11 +13,11 @@
  *
  * Reading the symbols of one large library may take as long as a ring takes to overflow, so the
  * rings are emptied by a thread. It sleeps most of the time. The memory for copied records is
- * bounded: when nobody takes them the rings overflow, and the kernel counts the losses. The thread
- * competes with the target for the processors and may be scheduled late where hundreds of threads
- * are runnable. It therefore requests a high priority and a short time slice, and the lock is never
- * held while the other thread copies records. When the rings still become half full, samples carry
- * a smaller part of their stack.
+ * bounded: when they are not taken, the rings overflow, and the kernel counts the losses. The
+ * thread competes with the target for the processors and may be scheduled late where hundreds of
+ * threads are runnable. It therefore requests a high priority and a short time slice, and the lock
+ * is never held while the other thread copies records. When the rings still become half full,
+ * samples carry a smaller part of their stack.
  */
 #ifdef __linux__
 #include "record/perf/perf_ring.h"
@@ -38,7 +38,7 @@
 #include "base/memory.h"
 #include "record/symbols/perf_unwind.h"
 
-/* ---- Event attributes ------------------------------------------------------------------------ */
+/* ---- Event attributes -------------------------------------------------------------------- */
 
 enum {
     RING_BYTES = 2 << 20,        /* 0.1 s with many context switches */
@@ -138,7 +138,7 @@ static bool explain_open_error(struct status *status) {
     return false;
 }
 
-/* ---- Ring buffers -------------------------------------------------------------------------- */
+/* ---- Ring buffers ------------------------------------------------------------------------ */
 
 size_t perf_ring_bytes(unsigned rate, size_t sample_bytes, unsigned processors, uint64_t memory) {
     uint64_t half_second = (uint64_t)rate * sample_bytes / 2;
@@ -216,7 +216,7 @@ static bool map_rings(struct perf_rings *rings, const struct perf_options *optio
     return false;
 }
 
-/* ---- Opening -------------------------------------------------------------------------------- */
+/* ---- Opening ----------------------------------------------------------------------------- */
 
 /* Tries what is permitted and supported, with events that are closed again. */
 static bool probe_permissions(struct perf_rings *rings, pid_t target,
@@ -327,7 +327,7 @@ void perf_rings_close(struct perf_rings *rings) {
     *rings = (struct perf_rings){0};
 }
 
-/* ---- Records --------------------------------------------------------------------------------- */
+/* ---- Records ----------------------------------------------------------------------------- */
 
 /* The start of a sample and, because of sample_id_all, the end of every other record. */
 struct sample_id {
@@ -461,7 +461,7 @@ void perf_batch_finish(struct perf_batch *batch) {
     *batch = (struct perf_batch){0};
 }
 
-/* ---- Reader thread --------------------------------------------------------------------------- */
+/* ---- Reader thread ----------------------------------------------------------------------- */
 
 enum {
     READ_INTERVAL_MS = 50,

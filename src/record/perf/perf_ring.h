@@ -84,7 +84,7 @@ struct perf_record perf_batch_record(const struct perf_batch *batch, size_t inde
 void perf_batch_clear(struct perf_batch *batch);
 void perf_batch_finish(struct perf_batch *batch);
 
-/* ---- Reader thread --------------------------------------------------------------------------- */
+/* ---- Reader thread ----------------------------------------------------------------------- */
 
 /* The choice among perf_stack_sizes. Zero-initialised: the largest. */
 struct perf_stack_choice {

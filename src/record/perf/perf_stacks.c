@@ -32,7 +32,7 @@ struct frame {
     bool is_final; /* a later lookup gives the same result */
 };
 
-/* ---- Python -------------------------------------------------------------------------------- */
+/* ---- Python ------------------------------------------------------------------------------ */
 
 enum module_kind { MODULE_OTHER, MODULE_PYTHON, MODULE_INTERPRETER };
 
@@ -77,7 +77,7 @@ static enum stack_python classify(struct stack_rows *stacks, uint32_t parent, st
     return is_evaluator || in_evaluator ? STACK_TRAMPOLINE : STACK_INTERPRETER;
 }
 
-/* ---- Rows ---------------------------------------------------------------------------------- */
+/* ---- Rows -------------------------------------------------------------------------------- */
 
 static struct frame name_frame(struct stack_rows *stacks, struct symbols *symbols, pid_t pid,
                                uint64_t address, bool in_kernel, struct trace_writer *writer) {

@@ -7,10 +7,9 @@
 
 #include <string.h>
 
-/* ---- Values -------------------------------------------------------------------------------- */
+/* ---- Values ------------------------------------------------------------------------------ */
 
-/* Pointer encodings: the value format in the low four bits, the base that it is applied to above.
- */
+/* Pointer encodings: the low four bits are the value format, the others the application. */
 enum {
     DW_EH_PE_absptr = 0x00,
     DW_EH_PE_uleb128 = 0x01,
@@ -101,8 +100,7 @@ uint64_t cfi_read_pointer(struct cfi_bytes *bytes, uint8_t encoding, uint64_t ad
     return bytes->failed ? 0 : value + base;
 }
 
-/* ---- CIE and FDE -------------------------------------------------------------------------------
- */
+/* ---- CIE and FDE ------------------------------------------------------------------------- */
 
 static bool read_cie(struct cfi_bytes bytes, uint64_t address, struct cfi_fde *fde,
                      bool *has_augmentation_length) {
@@ -143,7 +141,7 @@ static bool read_cie(struct cfi_bytes bytes, uint64_t address, struct cfi_fde *f
             break;
         case 'B': /* arm64: return addresses are signed with the B key */
             break;
-        default: /* unknown, but the augmentation length tells where the data ends */
+        default: /* unknown, but the end of the data is known */
             i = length;
         }
     fde->initial_instructions = (struct cfi_bytes){instructions, bytes.end, false};
@@ -190,7 +188,7 @@ bool cfi_fde_read(const uint8_t *section, size_t length, uint64_t address, uint6
     return true;
 }
 
-/* ---- Expressions ----------------------------------------------------------------------------- */
+/* ---- Expressions ------------------------------------------------------------------------- */
 
 bool cfi_memory_read(const struct cfi_memory *memory, uint64_t address, uint64_t *value) {
     uint64_t offset = address - memory->start;
@@ -697,8 +695,7 @@ bool cfi_row_at(const struct cfi_fde *fde, uint64_t address, struct cfi_row *row
     return execute_instructions(&program, fde->instructions, address);
 }
 
-/* ---- Unwinding ---------------------------------------------------------------------------------
- */
+/* ---- Unwinding --------------------------------------------------------------------------- */
 
 static bool compute_cfa(const struct cfi_row *row, const uint64_t registers[CFI_REGISTERS],
                         const struct cfi_memory *memory, uint64_t *cfa) {
@@ -746,8 +743,8 @@ bool cfi_step(const struct cfi_row *row, unsigned stack_pointer, unsigned progra
         return false;
     memcpy(caller, registers, sizeof caller);
     caller[stack_pointer] = cfa;
-    for (unsigned i = 0; i < CFI_REGISTERS;
-         i++) /* registers saved beyond the copied stack keep their value */
+    /* registers that are saved beyond the copied stack keep their value */
+    for (unsigned i = 0; i < CFI_REGISTERS; i++)
         if (!recover_register(&row->registers[i], cfa, registers, memory, &caller[i]) &&
             i == row->return_address_register)
             return false;

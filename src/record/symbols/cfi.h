@@ -1,7 +1,7 @@
 /* Call frame information (CFI): finds a function's caller without a frame pointer.
  *
- * Compilers emit CFI for exceptions and debuggers. It tells for each instruction how to compute the
- * canonical frame address (CFA) and where the caller's registers are saved. Format: DWARF 5,
+ * Compilers emit CFI for exceptions and debuggers. For each instruction it describes how to compute
+ * the canonical frame address (CFA) and where the caller's registers are saved. Format: DWARF 5,
  * section 6.4, in the variant of .eh_frame.
  *
  * The input is untrusted: bytes of other people's files and stacks. Nothing is allocated, and every

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "base/search.h"
 
-/* ---- Sources --------------------------------------------------------------------------------- */
+/* ---- Sources ----------------------------------------------------------------------------- */
 
 bool elf_source_file(struct elf_source *source, int fd, struct status *status) {
     struct stat about;
@@ -55,7 +55,7 @@ void *elf_source_copy(const struct elf_source *source, uint64_t offset, uint64_t
     return part;
 }
 
-/* ---- Tables ---------------------------------------------------------------------------------- */
+/* ---- Tables ------------------------------------------------------------------------------ */
 
 struct file_header {
     uint8_t identity[16];

@@ -13,7 +13,7 @@
 #include "record/symbols/address_spaces.h"
 #include "trace/schema.h"
 
-/* ---- The kernel ------------------------------------------------------------------------------ */
+/* ---- The kernel -------------------------------------------------------------------------- */
 
 /* A line of /proc/kallsyms is `ADDRESS TYPE NAME [MODULE]`. Only code symbols are kept. To users
  * without the right to see addresses all of them are zero. */
@@ -77,7 +77,7 @@ struct text kernel_symbols_find(struct kernel_symbols *symbols, uint64_t address
     return low ? symbols->items[low - 1].name : TEXT("");
 }
 
-/* ---- Processes ------------------------------------------------------------------------------- */
+/* ---- Processes --------------------------------------------------------------------------- */
 
 enum { FORK_DEPTH_MAX = 8 };
 

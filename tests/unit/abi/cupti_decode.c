@@ -1,4 +1,4 @@
-/* CUPTI's records as plain values. */
+/* Decoding of CUPTI's records. */
 #include "../test.h"
 
 #include "abi/cupti.h"

@@ -1,4 +1,4 @@
-/* What a reading tells of recorded system files, and what two readings say together. */
+/* Readings from recorded system files, and the disturbances between two readings. */
 #include "../test.h"
 
 #include <stdlib.h>

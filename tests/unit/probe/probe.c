@@ -1,4 +1,4 @@
-/* The parts of the probe that need no process of their own. */
+/* The parts of the probe that can be tested within one process. */
 #include "../test.h"
 
 #include "probe/capture.h"

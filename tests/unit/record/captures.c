@@ -1,4 +1,4 @@
-/* The times that --capture-range records. */
+/* The intervals that --capture-range records. */
 #include "record/captures.h"
 
 #include "../test.h"

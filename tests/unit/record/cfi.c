@@ -42,7 +42,7 @@ TEST(each_instruction_sets_the_rule_that_the_standard_says) {
         {{0x07, 16}, 2, 16, CFI_UNDEFINED, 0},            /* DW_CFA_undefined */
         {{0x08, 16}, 2, 16, CFI_SAME_VALUE, 0},           /* DW_CFA_same_value */
         {{0x83, 2, 0xc3}, 3, 3, CFI_SAME_VALUE, 0},       /* DW_CFA_restore */
-        {{0x08, 16, 0xd0}, 3, 16, CFI_OFFSET, -8},        /* to what the CIE says */
+        {{0x08, 16, 0xd0}, 3, 16, CFI_OFFSET, -8},        /* to the CIE's rule */
         {{0x08, 16, 0x06, 16}, 4, 16, CFI_OFFSET, -8},    /* DW_CFA_restore_extended */
         {{0x00, 0x2e, 5, 0x83, 1}, 5, 3, CFI_OFFSET, -8}, /* DW_CFA_nop, DW_CFA_GNU_args_size */
     };
@@ -345,7 +345,7 @@ TEST(an_entry_with_a_personality_is_read_to_its_end) {
     CHECK_INT(entry.data_alignment_factor, -8);
     REQUIRE(cfi_row_at(&entry, 0x5000, &row));
     CHECK_INT(row.cfa.value, 16);
-    CHECK(!cfi_fde_read(section, sizeof section, 0x5000, 0, &entry)); /* a CIE is no function */
+    CHECK(!cfi_fde_read(section, sizeof section, 0x5000, 0, &entry)); /* a CIE, not an FDE */
     CHECK(!cfi_fde_read(section, sizeof section - 1, 0x5000, 32, &entry));
     CHECK(!cfi_fde_read(section, sizeof section, 0x5000, sizeof section, &entry));
 }

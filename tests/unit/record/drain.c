@@ -1,4 +1,4 @@
-/* How long a recorder sleeps. Time that passes during a test only makes the pause shorter. */
+/* The intervals between polls. Time that passes during a test only makes an interval shorter. */
 #include "base/clock.h"
 #include "record/drain.h"
 
@@ -25,32 +25,32 @@ static struct perf *some_samples(void) {
 
 TEST(the_next_turn_of_a_recorder_that_is_late_comes_in_a_millisecond) {
     struct recording *recording = recording_at(clock_now() - 50 * MS);
-    CHECK_INT(drain_pause(recording), 1);
+    CHECK_INT(drain_timeout(recording), 1);
     recording = recording_at(clock_now() + HOUR);
     recording->until = clock_now() - 50 * MS;
-    CHECK_INT(drain_pause(recording), 1);
+    CHECK_INT(drain_timeout(recording), 1);
 }
 
 TEST(samples_are_drained_in_time_however_far_the_next_turn_is) {
     struct recording *recording = recording_at(clock_now() + HOUR);
-    CHECK(drain_pause(recording) > PERF_DRAIN_INTERVAL_MS + 1);
+    CHECK(drain_timeout(recording) > PERF_DRAIN_INTERVAL_MS + 1);
     recording->perf = some_samples();
-    CHECK_INT(drain_pause(recording), PERF_DRAIN_INTERVAL_MS + 1);
+    CHECK_INT(drain_timeout(recording), PERF_DRAIN_INTERVAL_MS + 1);
     recording = recording_at(clock_now() + 10 * MS);
     recording->perf = some_samples();
-    CHECK(drain_pause(recording) <= 11);
+    CHECK(drain_timeout(recording) <= 11);
 }
 
 TEST(a_recorder_wakes_when_the_recording_starts_and_ends) {
     struct recording *recording = recording_at(clock_now() + HOUR);
     recording->from = clock_now() + 20 * MS;
     recording->until = clock_now() + HOUR;
-    CHECK(drain_pause(recording) > 21);
+    CHECK(drain_timeout(recording) > 21);
     recording->delayed = true;
-    CHECK(drain_pause(recording) <= 21);
+    CHECK(drain_timeout(recording) <= 21);
     recording = recording_at(clock_now() + HOUR);
     recording->until = clock_now() + 20 * MS;
-    CHECK(drain_pause(recording) <= 21);
+    CHECK(drain_timeout(recording) <= 21);
     recording->stopped = true;
-    CHECK(drain_pause(recording) > 21);
+    CHECK(drain_timeout(recording) > 21);
 }

@@ -1,4 +1,4 @@
-/* ELF files: which functions they have, and that no file makes reading them fall over. */
+/* Function symbols of ELF files, and robustness against damaged files. */
 #include "../test.h"
 
 #include "record/symbols/elf.h"
@@ -87,9 +87,9 @@ TEST(functions_are_found_by_address_with_their_best_name) {
     CHECK(!elf_address(&elf, 0xfff, &address));
     CHECK(text_is(elf_function_at(&elf, 0x401123), "name"));
     CHECK(text_is(elf_function_at(&elf, 0x4010ff), ""));
-    CHECK(text_is(elf_function_at(&elf, 0x401140), "")); /* behind its end */
+    CHECK(text_is(elf_function_at(&elf, 0x401140), "")); /* after its end */
     CHECK(text_is(elf_function_at(&elf, 0x4012ff), "last"));
-    CHECK(text_is(elf_function_at(&elf, 0x401300), "")); /* behind its section's end */
+    CHECK(text_is(elf_function_at(&elf, 0x401300), "")); /* after the end of its section */
     elf_finish(&elf);
 }
 

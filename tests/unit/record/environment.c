@@ -1,4 +1,4 @@
-/* What the recorded program finds in its environment. */
+/* The environment of the recorded program. */
 #include "base/clock.h"
 #include "record/environment.h"
 

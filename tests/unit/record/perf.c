@@ -1,5 +1,5 @@
-/* Sampling a program of which it is known what it does: the samples are where it works, the states
- * of each thread fill its life, and children, programs and names are followed. */
+/* Samples a program with known behaviour: samples are in its hot functions, thread states have no
+ * gaps, and children, exec and names are recorded. */
 #include "../test.h"
 
 #include <fcntl.h>
@@ -122,7 +122,7 @@ TEST(samples_are_in_the_function_that_works) {
     for (size_t i = 0; i < trace->sample.count; i++)
         CHECK_INT(trace->sample.weight[i], 1000000000 / 999);
     int64_t ran = life_of(trace, main_thread).in_state[STATE_RUNNING];
-    CHECK((int64_t)all * (1000000000 / 999) < 2 * ran); /* the rate is what was asked for */
+    CHECK((int64_t)all * (1000000000 / 999) < 2 * ran); /* the requested rate */
     trace_close(recording.trace);
 }
 

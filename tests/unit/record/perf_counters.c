@@ -1,4 +1,4 @@
-/* Counts of processes, with counters that every machine has in the place of the hardware's. */
+/* Counters per process, with software counters in place of hardware counters. */
 #include "../test.h"
 
 #ifdef __linux__
@@ -26,7 +26,7 @@ static void work(long milliseconds) {
     while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < milliseconds);
 }
 
-/* Waits for a byte, works, and tells when it is done. */
+/* Waits for a byte, works, and reports its end. */
 static pid_t start_child(int go[2], int done[2]) {
     if (pipe(go) != 0 || pipe(done) != 0)
         return -1;

@@ -1,4 +1,4 @@
-/* Which files that name functions are removed: Python's, of processes that have ended. */
+/* Which perf-PID.map files are removed: those of Python, of ended processes. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* statx() */
 #endif

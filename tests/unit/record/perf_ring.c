@@ -1,4 +1,4 @@
-/* How large ring buffers and stack copies are, and when the stack copies become smaller. */
+/* Sizes of ring buffers and stack copies, and the choice of the stack size under load. */
 #ifdef __linux__
 #include "base/array.h"
 #include "record/perf/perf_ring.h"

@@ -1,4 +1,4 @@
-/* Rows of stacks: equal stacks share them, and those of Python are told apart. */
+/* Rows of stacks: equal stacks share them, and stacks of Python are classified. */
 #ifdef __linux__
 #include "record/perf/perf_stacks.h"
 

@@ -1,5 +1,5 @@
-/* What the tests of sampling record: this very program, started again with a variable that says
- * which part to play. It plays it before main() and ends. */
+/* The program that the tests of sampling record: this program itself, restarted with a variable
+ * that selects a part. The part runs before main() and exits. */
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "perf_target.h"
 
@@ -116,7 +116,7 @@ static void play_interrupts(void) {
         pause();
 }
 
-/* Counts down in code that it has just made, and tells its name. */
+/* Counts down in generated code, and writes its name to perf-PID.map. */
 static void play_compiler(void) {
 #if defined __x86_64__
     static const unsigned char code[] = {0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3};

@@ -1,4 +1,4 @@
-/* The walk down the tree of children. */
+/* The walk of the process tree. */
 #ifdef __linux__
 #include "record/processes.h"
 

@@ -1,4 +1,4 @@
-/* What probes tell, as rows of a trace. The probe is played by this process. */
+/* Records of the spool as rows of a trace. This process plays the probe. */
 #include "record/spool_rows.h"
 
 #include <fcntl.h>
@@ -193,7 +193,7 @@ TEST(a_kernel_of_the_spool_is_an_activity_on_its_queue_and_device) {
     stage_close(&stage);
 }
 
-/* What is known of a device is its name here. */
+/* The only known fact of a device is its name. */
 static void tell_name(const char *name, const char *label, record_fact *add, void *to) {
     char key[64];
     snprintf(key, sizeof key, "roof.%s.name", label);
@@ -408,7 +408,7 @@ TEST(a_thread_that_a_lane_named_keeps_its_row) {
     stage_close(&stage);
 }
 
-/* It was killed, and could not say that it ends. */
+/* It was killed and could not mark its end. */
 TEST(a_process_that_is_gone_has_ended_when_it_is_looked_for) {
     struct stage stage;
     REQUIRE(stage_open(&stage));

@@ -1,5 +1,4 @@
-/* Which function is at an address: of this very program, of the vDSO, of code that a compiler made
- * while a program ran; and what is left when mappings come over one another. */
+/* Symbolisation of this program, the vDSO and generated code, and overlapping mappings. */
 #include "../test.h"
 
 #include <inttypes.h>
@@ -22,7 +21,7 @@ static uint64_t address_of(int (*function)(int)) {
     return (uint64_t)(uintptr_t)function;
 }
 
-/* Tells of everything that is mapped in this process; gives where the vDSO is, or 0. */
+/* Adds all mappings of this process; returns the address of the vDSO, or 0. */
 static uint64_t map_self(struct symbols *symbols) {
     FILE *maps = fopen("/proc/self/maps", "r");
     char line[4096];
@@ -175,7 +174,7 @@ TEST(made_code_is_named_by_the_map_that_its_program_writes) {
     symbols_destroy(symbols);
 }
 
-/* The first function of the kernel itself whose address is no other's. */
+/* The first function of the kernel with a unique address. */
 static uint64_t some_kernel_function(char name[256]) {
     FILE *file = fopen("/proc/kallsyms", "r");
     char line[512], found[256], kind;

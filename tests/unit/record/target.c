@@ -1,4 +1,4 @@
-/* Programs that are recorded run as they would alone. */
+/* Recorded programs run as they would without ridge. */
 #ifdef __linux__
 #define _XOPEN_SOURCE 700 /* posix_openpt() */
 #endif

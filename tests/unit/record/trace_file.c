@@ -1,4 +1,4 @@
-/* The file that a recording goes to. */
+/* The output file of a recording. */
 #include "record/trace_file.h"
 
 #include <stdlib.h>

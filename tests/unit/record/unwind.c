@@ -1,5 +1,5 @@
-/* Who called whom by call frame information: of this very program, beside what the compiler's own
- * library says; rules and expressions one by one; and bytes that mean nothing. */
+/* Unwinding with CFI: of this program, compared with libgcc's unwinder; single rules and
+ * expressions; and damaged input. */
 #if defined __linux__ && !defined _GNU_SOURCE
 #define _GNU_SOURCE /* names of registers */
 #endif
@@ -261,7 +261,7 @@ __asm__(".text\n"
         ".cfi_endproc\n"
         ".size unwind_test_trap, . - unwind_test_trap\n");
 
-/* An address to return to may be the first of the next function, behind a call that ends one. */
+/* After a call at the end of a function, the return address is the start of the next one. */
 TEST(a_caller_is_the_function_that_the_call_is_in) {
     struct seen seen = {0};
     struct status status;
@@ -286,7 +286,7 @@ static struct seen trapped;
 static void look_and_go_on(int number, siginfo_t *info, void *context) {
     (void)number, (void)info;
     look(&trapped);
-    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2; /* behind ud2 */
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2; /* after ud2 */
 }
 
 TEST(tables_lead_through_a_signal_to_the_function_that_it_interrupted) {
@@ -405,7 +405,7 @@ TEST(a_row_is_what_the_program_says_up_to_an_instruction) {
     CHECK_INT(row.cfa.value, 16);
     CHECK_INT(row.registers[6].kind, CFI_OFFSET);
     CHECK_INT(row.registers[6].value, -16);
-    REQUIRE(row_of(CODE_AT + 4, &row)); /* what was remembered came back */
+    REQUIRE(row_of(CODE_AT + 4, &row)); /* DW_CFA_restore_state */
     CHECK_INT(row.cfa.value, 16);
     CHECK(!row_of(CODE_AT + 64, &row));
     CHECK(!row_of(CODE_AT - 1, &row));
@@ -425,7 +425,7 @@ static size_t put_function(uint8_t *at, size_t offset, size_t common, uint64_t s
     put(at + offset + 4, offset + 4 - common, 4);
     put(at + offset + 8, start, 8);
     put(at + offset + 16, 0x40, 8);
-    put(at + offset + 24, 0x3f01, 4); /* a byte to skip, which is no instruction; DW_CFA_nop */
+    put(at + offset + 24, 0x3f01, 4); /* a byte of augmentation data to skip; DW_CFA_nop */
     return offset + 28;
 }
 
@@ -503,7 +503,7 @@ TEST(expressions_compute_what_they_say) {
     static const uint8_t jump[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
     REQUIRE(evaluate(jump, sizeof jump, &value));
     CHECK(value == 0x8010);
-    static const uint8_t load[] = {0x77, 8, 0x06, 0x06}; /* what is where register 7 and 8 points */
+    static const uint8_t load[] = {0x77, 8, 0x06, 0x06}; /* *(*(register 7 + 8)) */
     REQUIRE(evaluate(load, sizeof load, &value));
     CHECK_INT(value, 11);
     static const uint8_t sum[] = {0x23, 3, 0x12, 0x1e}; /* (5 + 3) squared */

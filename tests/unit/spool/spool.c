@@ -1,5 +1,5 @@
-/* The spool from both ends, within one process: what is put in comes out, once and in order,
- * whatever room there is and whatever somebody does to the files. */
+/* Writer and reader of the spool in one process: records arrive once and in order, with little
+ * space and with damaged files. */
 #include "../test.h"
 
 #include <dirent.h>
@@ -186,7 +186,7 @@ TEST(without_room_records_are_dropped_and_every_one_is_counted) {
     CHECK(drain(&ends));
     CHECK_INT(ends.calls, written);
     CHECK_INT(spool_reader_process(ends.reader, 0)->dropped, 50000 - written);
-    uint64_t more = write_calls(&ends, 5000, 1); /* what was drained can be filled again */
+    uint64_t more = write_calls(&ends, 5000, 1); /* drained segments are reused */
     CHECK(more > 1000);
     CHECK(drain(&ends));
     CHECK_INT(ends.calls, written + more);
