@@ -182,10 +182,10 @@ TEST(the_cost_of_python_trampolines_is_bounded_by_what_was_sampled) {
     CHECK_STRING(cost_with(1, 600, 25, true), "; Python's perf trampolines took 4.5 % to 30.0 %" OFF);
     CHECK_STRING(cost_with(1, 20, 16, true), "; Python's perf trampolines took 1.0 % to 1.0 %" OFF);
     /* too few samples for a lower bound */
-    CHECK_STRING(cost_with(1, 1000, 4, true), "; Python's perf trampolines took up to 15.0%" OFF);
-    CHECK_STRING(cost_with(1, 1000, 0, true), "; Python's perf trampolines took up to 3.0%" OFF);
+    CHECK_STRING(cost_with(1, 1000, 4, true), "; Python's perf trampolines took up to 15.0 %" OFF);
+    CHECK_STRING(cost_with(1, 1000, 0, true), "; Python's perf trampolines took up to 3.0 %" OFF);
     /* without symbols of the interpreter only the upper limit is known */
-    CHECK_STRING(cost_with(1, 800, 0, false), "; Python's perf trampolines took up to 40.0%" OFF);
+    CHECK_STRING(cost_with(1, 800, 0, false), "; Python's perf trampolines took up to 40.0 %" OFF);
 }
 
 TEST(the_programs_time_includes_what_sampling_it_costs) {
