@@ -1,11 +1,10 @@
-/* What does a JAX or TensorFlow profile (XSpace, *.xplane.pb) hold?
+/* JAX and TensorFlow profiles (XSpace, *.xplane.pb).
  *
- * A plane per device and one for the host; on a GPU's plane the lines "Stream #N" are the work and
- * all other lines are derived from it. The file is one message whose fields are the planes, so it
- * is read plane by plane and each is decoded in place. Times: line timestamp in ns plus event
- * offset in ps. Offset and duration are each rounded half to even to ns, and the end is the rounded
- * start plus the rounded duration.
- */
+ * There is a plane for each device and one for the host. On a GPU's plane, the lines "Stream #N"
+ * are the work, and all other lines are derived from it. The file is one message whose fields are
+ * planes, so it is read plane by plane, and each is decoded in place. An event's time is the line's
+ * timestamp in ns plus an offset in ps. Offset and duration are each rounded half to even to ns;
+ * the end is the rounded start plus the rounded duration. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,9 +16,9 @@
 
 enum { SPACE_PLANE = 1, SPACE_HOSTNAME = 4, KEY_TYPE = 7, GROUP_START = 3, GROUP_END = 4 };
 #define PLANE_BYTES_MAX ((size_t)2 << 30)
-/* Timestamps beyond this are since 1970, others since the profile's start. */
+/* Larger timestamps are Unix times, smaller ones relative to the start of the profile. */
 #define EPOCH_NS ((int64_t)100000000000000000)
-/* No GPU has so many registers a thread: the tracer left the field unset. */
+/* No GPU has that many registers per thread: the tracer left the field unset. */
 enum { REGISTERS_MAX = 1024 };
 
 struct xplane {
@@ -41,7 +40,7 @@ static bool damaged(struct xplane *import, const unsigned char *at) {
                                             (uint64_t)(at - (unsigned char *)import->input->data)));
 }
 
-/* Where status has not been set by someone else, the bytes were bad. */
+/* Without another status, the bytes are damaged. */
 static bool failed(struct xplane *import, const unsigned char *damage) {
     return import->status->code == STATUS_OK && damage ? damaged(import, damage) : false;
 }
@@ -55,7 +54,7 @@ static int64_t nanoseconds(int64_t picoseconds) {
     return whole + (rest > 500 || (rest == 500 && whole % 2 != 0));
 }
 
-/* False when the time is impossible: *use is then whether to go on without the event. */
+/* False when the time is invalid; *use is then whether to continue without the event. */
 static bool event_time(struct xplane *import, const struct xplane_line *line,
                        const struct xplane_event *event, int64_t *start, int64_t *duration,
                        bool *use) {
@@ -86,7 +85,7 @@ static const struct xplane_value *stat_of(const struct xplane_event *event, enum
     return &event->stats.values[stat];
 }
 
-/* The value of "key:" in "key:value key:value ..."; "" when it is not there. */
+/* The value of "key:" in "key:value key:value ..."; "" when absent. */
 static struct text pair_value(struct text pairs, const char *key) {
     size_t length = strlen(key);
     while (pairs.length > 0) {
@@ -161,9 +160,8 @@ static enum copy_direction direction_between(unsigned from, unsigned to) {
     return is_host_memory(to) ? COPY_DTOH : COPY_DTOD;
 }
 
-/* Whether the event is a copy, and then which. Where the tracer itself calls a device-side copy's
- * kind "Unknown", nothing tells it from the kernel that the queue ran for it: those stay kernels,
- * and are counted for a warning. */
+/* Whether the event is a copy, and its kind. A device-side copy of kind "Unknown" cannot be
+ * distinguished from the kernel that did it: it stays a kernel and is counted for a warning. */
 static bool read_copy(struct xplane *import, const struct xplane_event *event,
                       struct row_activity *activity) {
     const struct xplane_value *details = stat_of(event, XPLANE_memcpy_details);
@@ -210,7 +208,7 @@ static void classify(struct xplane *import, const struct xplane_event *event,
     }
 }
 
-/* What XLA knows about the event, as a JSON object; 0 when it knows nothing. */
+/* XLA's metadata of the event as a JSON object; 0 when there is none. */
 static uint32_t detail_of(struct xplane *import, const struct xplane_event *event) {
     static const struct {
         const char *key;
@@ -285,7 +283,8 @@ static bool ends_with(struct text text, const char *suffix) {
     return text.length >= length && memcmp(text.data + text.length - length, suffix, length) == 0;
 }
 
-/* A correlated host event that is no API name is a launch under its kernel's name. */
+/* A host event with a correlation id that is not an API name is a launch, named after its kernel.
+ */
 static enum host_event host_event(const struct xplane_event *event) {
     if (is_api_name(event->name))
         return HOST_CALL;
@@ -345,7 +344,7 @@ static bool device_numbered(struct xplane *import, struct text label, uint64_t n
     return map_set(&import->devices, key, *device, import->status);
 }
 
-/* An allocator called "GPU_6_bfc" manages the memory of GPU 6; others the host's. */
+/* The allocator "GPU_6_bfc" manages the memory of GPU 6; others that of the host. */
 static bool allocator_device(struct xplane *import, struct text allocator, uint32_t *device) {
     *device = 0;
     uint64_t number;
@@ -414,7 +413,7 @@ static bool write_host_event(struct xplane *import, const struct xplane_line *li
     return true;
 }
 
-/* What the lines of a plane are. */
+/* The device and the kind of a plane's lines. */
 struct place {
     bool is_host, is_tpu;
     uint32_t device;
@@ -540,8 +539,8 @@ static bool read_plane(struct xplane *import, struct text bytes) {
     return good;
 }
 
-/* Brings the next field of the file whole into the window. False at the end or on failure. Groups,
- * whose ends would have to be searched for again with every block read, are damage here. */
+/* Loads the next field of the file into the window. False at the end or on failure. Groups are
+ * treated as damage: finding their end would need a search after every block. */
 static bool next_field(struct xplane *import, struct protobuf_field *field, size_t *length,
                        bool *ended) {
     struct input *input = import->input;
@@ -628,7 +627,7 @@ static bool xplane_run(const struct import_source *source, const struct import_o
     return good;
 }
 
-/* The name of the first plane, of which only the beginning may be here. */
+/* The name of the first plane; the rest of it may be missing. */
 static struct text first_plane_name(struct text head) {
     struct protobuf message = protobuf_of(head);
     struct protobuf_field field;
