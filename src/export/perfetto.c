@@ -79,8 +79,7 @@ enum {
 /* The id of the only packet sequence. */
 enum { SEQUENCE = 1 };
 
-/* Slices that fit on no lane below this number go to it all the same; a viewer may draw them
- * wrongly. */
+/* Slices that fit on none of this many lanes share the last; a viewer may draw them wrongly. */
 enum { LANES_MAX = 64 };
 
 /* What a track is for, in the low four bits of its uuid: a table, or one of these. Marks are on
@@ -110,7 +109,7 @@ static uint32_t track_lane(uint64_t uuid) {
 /* Kinds of interned strings; each has its own numbering. */
 enum interned { INTERNED_CATEGORY, INTERNED_NAME, INTERNED_KEY, INTERNED_VALUE, INTERNED_KINDS };
 
-/* Ids of interned values: enumerators first, then stacks and the trace's strings by turns. */
+/* Ids of interned values: enumerators, then strings (even) and stacks (odd). */
 enum { ENUMERATORS = 8, VALUE_BASE = TABLE_COUNT * TABLE_COLUMNS_MAX * ENUMERATORS + 2 };
 
 /* Places slices on lanes, first fit. */

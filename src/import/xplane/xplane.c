@@ -445,7 +445,7 @@ static bool import_line(struct xplane *import, const struct xplane_plane *plane,
     struct xplane_event event;
     const unsigned char *damage = NULL;
     uint32_t thread = 0, queue = 0;
-    bool work = is_work(place, line->name), good = true;
+    bool work = is_work(place, line->name), ok = true;
     uint32_t name = string_of(import, line->name);
     if (place->is_host)
         thread = trace_write_thread(
@@ -458,18 +458,18 @@ static bool import_line(struct xplane *import, const struct xplane_plane *plane,
                                                       .name = name});
     if (line->timestamp_ns > import->latest_timestamp)
         import->latest_timestamp = line->timestamp_ns;
-    while (good && xplane_next_event(plane, line, &event, &damage)) {
+    while (ok && xplane_next_event(plane, line, &event, &damage)) {
         if (++import->events % 4096 == 0 && trace_writer_failed(import->writer))
             return true;
         if (event.is_aggregate)
             import->aggregates++;
         else if (place->is_host)
-            good = write_host_event(import, line, &event, thread);
+            ok = write_host_event(import, line, &event, thread);
         else
-            good = work ? write_activity(import, line, &event, queue)
+            ok = work ? write_activity(import, line, &event, queue)
                         : write_device_range(import, line, &event, queue);
     }
-    return good && (!damage || damaged(import, damage));
+    return ok && (!damage || damaged(import, damage));
 }
 
 static uint64_t plane_number(const struct xplane_plane *plane, enum xplane_stat stat) {
@@ -533,10 +533,10 @@ static bool import_plane(struct xplane *import, const struct xplane_plane *plane
 static bool read_plane(struct xplane *import, struct text bytes) {
     struct xplane_plane plane;
     const unsigned char *damage = NULL;
-    bool good = xplane_plane_read(bytes, &plane, &damage, import->status);
-    good = good ? import_plane(import, &plane) : failed(import, damage);
+    bool ok = xplane_plane_read(bytes, &plane, &damage, import->status);
+    ok = ok ? import_plane(import, &plane) : failed(import, damage);
     xplane_plane_finish(&plane);
-    return good;
+    return ok;
 }
 
 /* Loads the next field of the file into the window. False at the end or on failure. Groups are
@@ -569,17 +569,17 @@ static bool next_field(struct xplane *import, struct protobuf_field *field, size
 static bool read_space(struct xplane *import) {
     struct protobuf_field field;
     size_t length = 0;
-    bool ended = false, good = true, has_host = false;
-    while (good && next_field(import, &field, &length, &ended)) {
+    bool ended = false, ok = true, has_host = false;
+    while (ok && next_field(import, &field, &length, &ended)) {
         if (field.number == SPACE_PLANE && field.type == PROTOBUF_BYTES)
-            good = read_plane(import, field.bytes);
+            ok = read_plane(import, field.bytes);
         else if (field.number == SPACE_HOSTNAME && field.type == PROTOBUF_BYTES && !has_host) {
             trace_writer_meta(import->writer, META_HOST, field.bytes);
             has_host = true;
         }
         input_consume(import->input, length);
     }
-    return good && ended;
+    return ok && ended;
 }
 
 static void write_clock(struct xplane *import) {
@@ -617,14 +617,14 @@ static bool xplane_run(const struct import_source *source, const struct import_o
     trace_writer_meta(writer, META_SOURCE_TOOL, TEXT("XLA profiler"));
     import.process = trace_write_process(
         writer, &(struct row_process){.name = string_of(&import, TEXT("host"))});
-    bool good = read_space(&import);
-    if (good) {
+    bool ok = read_space(&import);
+    if (ok) {
         write_clock(&import);
         write_counts(&import);
     }
     map_finish(&import.devices);
     input_close(&input);
-    return good;
+    return ok;
 }
 
 /* The name of the first plane; the rest of it may be missing. */
