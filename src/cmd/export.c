@@ -1,5 +1,5 @@
-/* `ridge export`: writes a trace as a file that other programs open. The output appears under its
- * name only when it is whole; formats that are not text are kept off terminals. */
+/* `ridge export`: writes a trace in the format of another program. The output appears under its
+ * name only when it is complete; binary formats are not written to a terminal. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* `ridge import`: turns traces of other tools (and .ridge files, such as one of each rank) into one
- * .ridge file. The output appears under its name only when it is whole. */
+/* `ridge import`: converts traces of other tools, and .ridge files such as one per rank, into one
+ * .ridge file. The output appears under its name only when it is complete. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 #include "cmd/progress.h"
 #include "import/import.h"
 
-/* The first file's name without folder and without the endings that traces have, plus .ridge. */
+/* The first file's name without its folder and known suffixes, plus .ridge. */
 static char *default_output(const char *path, struct status *status) {
     static const char *const endings[] = {
         ".pt",      ".gz",  ".zst", ".json",  ".sqlite",         ".rpd",  ".xplane.pb",
@@ -32,7 +32,7 @@ static char *default_output(const char *path, struct status *status) {
         if (name.length > length &&
             memcmp(name.data + name.length - length, endings[i], length) == 0) {
             name.length -= length;
-            i = (size_t)-1; /* endings pile up: .pt.trace.json.gz */
+            i = (size_t)-1; /* suffixes can be combined: .pt.trace.json.gz */
         }
     }
     if (text_is(name, "-"))
@@ -52,7 +52,7 @@ static uint64_t size_of(const char *path) {
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
 }
 
-/* Reopens what was written: counts its events, and proves that it can be read. */
+/* Reopens the output to count its events, which also verifies it. */
 static bool count_events(int fd, const char *path, uint64_t *events, uint64_t *drops,
                          struct status *status) {
     struct trace *trace;

@@ -1,4 +1,4 @@
-/* `ridge info`: what does a trace hold, and how far can it be trusted? info_gather.c counts;
+/* `ridge info`: what a trace contains and what is missing from it. info_gather.c counts;
  * info_text.c and info_json.c print. */
 #include "cmd/info.h"
 

@@ -1,4 +1,4 @@
-/* What `ridge info` found out about a trace, for its two printers. */
+/* What `ridge info` prints, as text or JSON. */
 #ifndef RIDGE_CMD_INFO_H
 #define RIDGE_CMD_INFO_H
 
@@ -8,7 +8,7 @@
 
 struct info_span {
     size_t rows;
-    int64_t first, last; /* of all rows; 0 when there are none */
+    int64_t first, last; /* over all rows; 0 when there are none */
 };
 
 struct info_work {
@@ -18,12 +18,12 @@ struct info_work {
 struct info {
     const char *path;
     struct trace *trace;
-    uint64_t file_bytes; /* of the file that was given, not of a temporary import */
+    uint64_t file_bytes; /* of the user's file, not of a temporary import */
     struct info_span spans[TABLE_COUNT], all;
     struct info_work *queues, *devices; /* by id */
 };
 
-/* Fills in spans, queues and devices of info->trace; end with info_finish() either way. */
+/* Sets spans, queues and devices of info->trace. Call info_finish() even after a failure. */
 bool info_gather(struct info *info, struct status *status);
 void info_finish(struct info *info);
 

@@ -1,5 +1,5 @@
-/* Counts and spans of a trace for `ridge info`. Only the time columns are loaded, one table after
- * another, so a large trace costs little. */
+/* Counts and time spans for `ridge info`. Only time columns are loaded, one table at a time, so a
+ * large trace needs little memory. */
 #include "cmd/info.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ static void join_spans(struct info *info) {
         info->all.first = info->all.last = 0;
 }
 
-/* Kernels, copies and sets of every queue and device. */
+/* Counts kernels, copies and sets of every queue and device. */
 static bool count_work(struct info *info, struct status *status) {
     struct trace *trace = info->trace;
     info->queues = memory_allocate(trace->queue.count, sizeof *info->queues, status);

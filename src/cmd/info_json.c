@@ -1,5 +1,5 @@
-/* `ridge info --format json`: everything that is known about a trace, nothing shortened. Times are
- * integer nanoseconds on the trace's timebase. docs/commands/info.md describes the members. */
+/* `ridge info --format json`: all that is known about a trace, nothing shortened. Times are integer
+ * nanoseconds on the trace's clock. docs/commands/info.md describes the members. */
 #include "cmd/info.h"
 
 #include "base/json_write.h"
@@ -19,7 +19,7 @@ static void print_work(struct json *json, const struct info_work *work) {
     json_member_unsigned(json, "sets", work->count[ACTIVITY_SET]);
 }
 
-/* A value that may be unknown: left out when it is 0. */
+/* Leaves out a value that is 0, which means unknown. */
 static void print_known(struct json *json, const char *key, uint64_t value) {
     if (value)
         json_member_unsigned(json, key, value);

@@ -1,5 +1,4 @@
-/* `ridge info` for people: the same facts in 80 columns, the long lists truncated with a count of
- * what was left out. */
+/* `ridge info` as text in 80 columns; long lists end with a count of the rest. */
 #include "cmd/info.h"
 
 #include <inttypes.h>
@@ -13,7 +12,7 @@
 
 enum { WIDTH = 80, INDENT = 14, LIST_MAX = 16, META_MAX = 40 };
 
-/* Meta keys that have a line of their own at the top; `key` ends the list. */
+/* Meta keys with their own line at the top. */
 static const struct fact {
     const char *label, *key;
 } facts[] = {
@@ -28,7 +27,7 @@ static void label(struct output *output, const char *name) {
     output_printf(output, "  %-*s", INDENT - 2, name);
 }
 
-/* Text from a trace, made safe for a terminal (no control characters, valid UTF-8). */
+/* Appends text from a trace without control characters and invalid UTF-8. */
 static void add_safe(struct buffer *safe, struct text text) {
     while (text.length > 0) {
         size_t valid = text_utf8_valid(text);
@@ -44,7 +43,7 @@ static void add_safe(struct buffer *safe, struct text text) {
     }
 }
 
-/* Writes text after `indent` columns that are there already, broken at spaces to fit the width. */
+/* Wraps text at spaces to fit the width; `indent` columns of the first line are already written. */
 static void print_wrapped(struct output *output, struct text text, size_t indent) {
     struct buffer safe = {0};
     add_safe(&safe, text);
@@ -78,7 +77,7 @@ static bool is_fact(struct text key) {
     return text_is(key, META_WARNING) || text_is(key, META_DROPS);
 }
 
-/* Whether an earlier row says the same. */
+/* Whether an earlier row is equal. */
 static bool is_repeated(const struct trace *trace, size_t row) {
     for (size_t i = 0; i < row; i++)
         if (trace->meta.key[i] == trace->meta.key[row] &&
@@ -87,7 +86,7 @@ static bool is_repeated(const struct trace *trace, size_t row) {
     return false;
 }
 
-/* Every distinct value of a meta key on a line of its own. */
+/* Prints every distinct value of a meta key on its own line. */
 static void print_values(const struct trace *trace, const char *name, const char *key,
                          struct output *output) {
     size_t shown = 0, left = 0;
@@ -146,7 +145,7 @@ static void print_summary(const struct info *info, struct output *output) {
     output_printf(output, "\n");
 }
 
-/* What is known of a device beyond its name, in a few words. */
+/* The properties of a device in a few words. */
 static void describe_device(const struct trace *trace, size_t id, struct buffer *words) {
     const struct columns_device *device = &trace->device;
     char text[FORMAT_SIZE];
@@ -188,7 +187,7 @@ static void columns_of_work(struct table *table) {
     table_column(table, "sets", TABLE_RIGHT);
 }
 
-/* Writes a titled table and how many rows it left out, and frees it. */
+/* Writes a table with a title and the number of omitted rows, and frees it. */
 static bool write_table(struct table *table, const char *title, size_t all, struct output *output,
                         struct status *status) {
     char text[FORMAT_SIZE];
@@ -204,7 +203,7 @@ static bool write_table(struct table *table, const char *title, size_t all, stru
     return ok;
 }
 
-/* Not a table: names and properties are long, and devices few. */
+/* Not a table: names and properties are long, and there are few devices. */
 static void print_device(const struct info *info, size_t id, struct output *output) {
     const struct trace *trace = info->trace;
     const struct columns_device *device = &trace->device;

@@ -1,5 +1,4 @@
-/* `ridge query`: what does SQL say about a trace? Opens it, runs one statement, writes what comes.
- */
+/* `ridge query`: runs one SQL statement over a trace and writes the rows. */
 #include "base/array.h"
 #include "cmd/command.h"
 
@@ -28,7 +27,7 @@ static const struct command_option options[] = {
 #include "query/query.h"
 #include "query/result.h"
 
-static struct query *volatile running; /* what Ctrl-C interrupts */
+static struct query *volatile running; /* the query that Ctrl-C interrupts */
 
 static void interrupt(int signal_number) {
     struct query *query = running;
@@ -96,7 +95,7 @@ static int run_query(const struct command_line *line) {
     trace_close(trace);
     if (interrupted) {
         interrupt_arm();
-        raise(SIGINT); /* as if it had never been caught: shells look at how a program ended */
+        raise(SIGINT); /* so that the shell sees a program that was ended by the signal */
     }
     return ok ? 0 : command_fail(line, &status);
 }

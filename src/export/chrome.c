@@ -33,7 +33,7 @@ struct chrome {
     int64_t unused; /* the next number that nothing has */
     bool *shared; /* by session: some queue has no process, so launches are unique in the session */
     uint64_t launch_span;   /* above every correlation id */
-    struct map launch_ends; /* which ends each launch has */
+    struct map launch_ends; /* launch id to LAUNCH_ACTIVITY and LAUNCH_CALL */
     struct buffer detail, text;
     struct status *status;
     bool failed;
@@ -398,7 +398,7 @@ static void write_waits(struct chrome *chrome) {
     }
 }
 
-/* Whether readers of Kineto's traces give events of this category a meaning of their own. */
+/* Whether readers of Kineto traces treat this category specially. */
 static bool is_kineto_category(struct text category) {
     static const char *const names[] = {
         "kernel",
@@ -745,7 +745,7 @@ static bool find_base(struct chrome *chrome) {
     return true;
 }
 
-/* In an order in which a reader needs no second pass. */
+/* In an order that a reader can process in one pass. */
 static bool write_document(struct chrome *chrome) {
     struct json *json = &chrome->json;
     json_begin_object(json);

@@ -1,7 +1,6 @@
-/* One table of the trace as RFC 4180 text for spreadsheets and data frames: times in nanoseconds,
- * ids resolved to what they stand for (a queue to its device, stream and name, a stack to its
- * frames joined by ";"). A cell of text that a spreadsheet would run as a formula gets an
- * apostrophe in front. */
+/* One table of the trace as CSV (RFC 4180): times in nanoseconds, ids resolved (a queue to its
+ * device, stream and name, a stack to its functions). A text cell that a spreadsheet would run as a
+ * formula gets an apostrophe in front. */
 #include "export/export.h"
 
 #include <inttypes.h>
@@ -67,7 +66,7 @@ static void put_process(struct csv *csv, uint32_t process) {
     put_unsigned(csv, csv->trace->process.pid[process]);
 }
 
-/* What an id of each type is spread into: the columns' suffixes, and their values. */
+/* The columns that an id of each type becomes. */
 static const char *const process_parts[] = {"_pid", NULL};
 static const char *const thread_parts[] = {"_pid", "_tid", "_name", NULL};
 static const char *const device_parts[] = {"_label", "_name", NULL};

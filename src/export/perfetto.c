@@ -79,8 +79,7 @@ enum {
 /* The id of the only packet sequence. */
 enum { SEQUENCE = 1 };
 
-/* Slices that fit on no lane below this number go to it all the same; a viewer may draw them
- * wrongly. */
+/* Slices that fit on none of this many lanes share the last; a viewer may draw them wrongly. */
 enum { LANES_MAX = 64 };
 
 /* What a track is for, in the low four bits of its uuid: a table, or one of these. Marks are on
@@ -110,7 +109,7 @@ static uint32_t track_lane(uint64_t uuid) {
 /* Kinds of interned strings; each has its own numbering. */
 enum interned { INTERNED_CATEGORY, INTERNED_NAME, INTERNED_KEY, INTERNED_VALUE, INTERNED_KINDS };
 
-/* Ids of interned values: enumerators first, then stacks and the trace's strings by turns. */
+/* Ids of interned values: enumerators, then strings (even) and stacks (odd). */
 enum { ENUMERATORS = 8, VALUE_BASE = TABLE_COUNT * TABLE_COLUMNS_MAX * ENUMERATORS + 2 };
 
 /* Places slices on lanes, first fit. */
@@ -129,7 +128,6 @@ struct perfetto {
     struct lanes lanes;
     struct map launched; /* flow ids that activities have */
     int64_t offset;      /* subtracted from every time, so that none is negative */
-    bool started;        /* the first packet has been written */
     struct status *status;
     bool failed;
 };
@@ -228,20 +226,24 @@ static void perfetto_intern(struct perfetto *perfetto, enum interned kind, uint6
     protobuf_end(&perfetto->interned, entry);
 }
 
-static size_t begin_packet(struct perfetto *perfetto) {
+static size_t begin_packet(struct perfetto *perfetto, uint64_t flags) {
     struct buffer *packet = &perfetto->packet;
     buffer_clear(packet);
     size_t begun = protobuf_begin(packet, TRACE_PACKET);
     protobuf_put_integer(packet, PACKET_SEQUENCE, SEQUENCE);
-    protobuf_put_integer(packet, PACKET_FLAGS,
-                         FLAG_NEEDS_STATE | (perfetto->started ? 0 : FLAG_CLEARED));
-    perfetto->started = true;
+    protobuf_put_integer(packet, PACKET_FLAGS, flags);
     return begun;
 }
 
 static void end_packet(struct perfetto *perfetto, size_t begun) {
     protobuf_end(&perfetto->packet, begun);
     output_write(perfetto->output, perfetto->packet.data, perfetto->packet.length);
+}
+
+/* Also makes an export without events a valid file. */
+static void begin_sequence(struct perfetto *perfetto) {
+    end_packet(perfetto, begin_packet(perfetto, FLAG_CLEARED));
+    perfetto->failed |= perfetto->packet.failed;
 }
 
 /* A track's descriptor. */
@@ -396,7 +398,7 @@ static void put_ids(struct buffer *packet, const struct description *track) {
 static void send_description(struct perfetto *perfetto, uint64_t uuid,
                              const struct description *track) {
     struct buffer *packet = &perfetto->packet;
-    size_t begun = begin_packet(perfetto);
+    size_t begun = begin_packet(perfetto, FLAG_NEEDS_STATE);
     size_t descriptor = protobuf_begin(packet, PACKET_TRACK);
     protobuf_put_integer(packet, TRACK_UUID, uuid);
     if (track->parent)
@@ -439,7 +441,7 @@ static void perfetto_begin(struct perfetto *perfetto, unsigned type, uint64_t tr
 
 static void perfetto_send(struct perfetto *perfetto, int64_t time) {
     struct buffer *packet = &perfetto->packet;
-    size_t begun = begin_packet(perfetto);
+    size_t begun = begin_packet(perfetto, FLAG_NEEDS_STATE);
     protobuf_put_integer(packet, PACKET_TIMESTAMP, (uint64_t)time - (uint64_t)perfetto->offset);
     if (perfetto->interned.length)
         protobuf_put_text(packet, PACKET_INTERNED, buffer_as_text(&perfetto->interned));
@@ -846,6 +848,7 @@ static bool write_recordings(struct perfetto *perfetto, struct sequence *sequenc
             return false;
     if (!collect_flows(perfetto, status))
         return false;
+    begin_sequence(perfetto);
     uint32_t sessions = trace->session_count ? trace->session_count : 1;
     for (uint32_t session = 0; session < sessions && !perfetto->failed; session++) {
         write_sequence(perfetto, &sequences[TABLE_ACTIVITY], session);

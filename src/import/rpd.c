@@ -1,9 +1,9 @@
-/* RPD, the SQLite trace of rocmProfileData ("rocpd schema 2"): what did AMD's devices do, and which
- * HIP calls launched it? A row of rocpd_api_ops joins an operation to its call, so the call's
- * row number serves as the correlation id; it is unique in the file. What a kernel's grid or a
- * copy's size is hangs on the call, in side tables that are loaded first. Times are nanoseconds
- * since the machine's start. Schema 3, which rocprofv3 writes, is another format and only
- * recognised. */
+/* RPD, the SQLite trace of rocmProfileData ("rocpd schema 2").
+ *
+ * A row of rocpd_api_ops joins an operation to its call, so the call's row id is the correlation
+ * id; it is unique in the file. Grids and copy sizes belong to the call, in side tables that are
+ * loaded first. Times are nanoseconds since boot. Schema 3, which rocprofv3 writes, is another
+ * format and only detected. */
 #include "base/array.h"
 #include "import/sqlite_strings.h"
 
@@ -30,10 +30,10 @@ struct rpd {
     struct map shape_of_call; /* rocpd_api.id -> index of shapes */
     struct kernel_shape *shapes;
     size_t shape_count, shape_capacity;
-    struct map in_work_items; /* rocpd_api.id of launches that count work items, not blocks */
-    struct map call_names;    /* rocpd_string.id -> packed struct call_name */
-    struct map op_kinds;      /* rocpd_string.id -> enum op_kind */
-    struct map processes;     /* pid -> row in the trace */
+    struct map in_work_items;              /* rocpd_api.id of launches with a grid in work items */
+    struct map call_names;                 /* rocpd_string.id -> packed struct call_name */
+    struct map op_kinds;                   /* rocpd_string.id -> enum op_kind */
+    struct map processes;                  /* pid -> row in the trace */
     struct intern thread_keys, queue_keys; /* {process, tid}, {gpu, queue} */
     uint32_t *threads, *queues;
     size_t thread_capacity, queue_capacity;
@@ -61,7 +61,7 @@ static bool load_joins(struct rpd *rpd, struct status *status) {
     return sqlite_rows_close(&rows);
 }
 
-/* Some versions leave a number out by writing ''. A two-dimensional copy has width and height. */
+/* Some versions write '' for an absent number. Two-dimensional copies have width and height. */
 static uint64_t copy_size(const struct sqlite_rows *rows) {
     int64_t size = sqlite_rows_integer(rows, 1, -1);
     uint64_t width = sqlite_rows_u32(rows, 2), height = sqlite_rows_u32(rows, 3);
@@ -296,7 +296,7 @@ static void describe_copy(struct rpd *rpd, enum op_kind kind, struct row_activit
         row->direction = call_kind < sizeof by_kind ? by_kind[call_kind] : COPY_UNKNOWN;
     else
         row->direction = kind == OP_HTOD ? COPY_HTOD : kind == OP_DTOH ? COPY_DTOH : COPY_DTOD;
-    /* The tracer writes 0 for "pinned" where it does not know. */
+    /* The tracer writes 0 where it does not know. */
     enum memory_kind host = pinned ? MEMORY_PINNED : MEMORY_UNKNOWN;
     row->from_memory = row->direction == COPY_HTOD || row->direction == COPY_HTOH ? host
                        : row->direction == COPY_UNKNOWN                           ? MEMORY_UNKNOWN
@@ -306,7 +306,7 @@ static void describe_copy(struct rpd *rpd, enum op_kind kind, struct row_activit
                                                                                 : MEMORY_DEVICE;
 }
 
-/* Where the operation itself has no description, its type is its name. */
+/* An operation without a description is named after its type. */
 static bool read_op(struct rpd *rpd, struct sqlite_rows *rows, struct status *status) {
     struct row_activity row = {0};
     enum op_kind kind;
@@ -347,8 +347,8 @@ static bool read_ops(struct rpd *rpd, struct status *status) {
     return sqlite_rows_close(&rows);
 }
 
-/* The monitor numbers devices as rocm-smi does, operations as the kernel driver does; which is
- * which is not recorded, so the number stays in the counter's name. */
+/* The monitor numbers devices like rocm-smi, operations like the kernel driver. The mapping is not
+ * recorded, so the number stays in the counter's name. */
 static bool read_monitor(struct rpd *rpd, struct status *status) {
     struct sqlite_rows rows;
     sqlite_rows_open(&rows, &rpd->source, "rocpd_monitor",
@@ -461,7 +461,7 @@ const struct importer import_rpd = {.format = "rpd", .detect = rpd_detect, .run 
 
 #else
 
-/* Any SQLite database may be one; the Nsight Systems importer speaks for them all. */
+/* The Nsight Systems importer explains all SQLite databases. */
 static int rpd_detect(const struct import_source *source) {
     (void)source;
     return 0;

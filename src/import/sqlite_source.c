@@ -1,8 +1,7 @@
-/* How can a database from anywhere be read safely and without assuming its schema? It is opened
- * read-only and immutable, so that no journal is looked at or made, in SQLite's defensive mode.
- * Tables are scanned in their own order by plain SELECTs of the columns that exist. A damaged
- * b-tree can make a small file look endless, so a scan may not yield more rows than could fit into
- * the file. */
+/* Databases are opened read-only and immutable, so that no journal is read or created, in SQLite's
+ * defensive mode. Tables are scanned in rowid order by plain SELECTs of the columns that exist. A
+ * damaged b-tree can make a small file appear endless, so a scan returns at most as many rows as
+ * fit into the file. */
 #include "import/sqlite_source.h"
 
 bool sqlite_source_detect(const unsigned char *head, size_t length) {
@@ -25,8 +24,8 @@ bool sqlite_source_detect(const unsigned char *head, size_t length) {
 
 enum {
     HEADER_BYTES = 100,
-    ROW_BYTES_MIN = 4,        /* a cell has a pointer, a size and a key at least */
-    VALUE_BYTES_MIN = 1 << 20 /* a value may be as long as the file, and at least this */
+    ROW_BYTES_MIN = 4,        /* cell pointer, size and key */
+    VALUE_BYTES_MIN = 1 << 20 /* values can be as long as the file, and at least this */
 };
 
 static bool database_failed(struct sqlite_source *source, const char *doing,
@@ -39,7 +38,7 @@ static bool database_failed(struct sqlite_source *source, const char *doing,
                        sqlite3_errmsg(source->database), doing);
 }
 
-/* For functions that return no status. */
+/* For functions without a status. */
 static void keep_first_error(struct sqlite_source *source, const char *doing) {
     if (source->error.code == STATUS_OK)
         database_failed(source, doing, &source->error);
@@ -51,7 +50,7 @@ bool sqlite_source_ok(const struct sqlite_source *source, struct status *status)
     return source->error.code == STATUS_OK;
 }
 
-/* "file:" addresses give some characters a meaning of their own. */
+/* Escapes the characters that are special in a "file:" URI. */
 static bool build_address(struct buffer *address, const char *path, struct status *status) {
     buffer_string(address, path[0] == '/' ? "file://" : "file:");
     for (const char *at = path; *at; at++)
@@ -107,8 +106,8 @@ static uint32_t big_endian(const unsigned char *bytes, unsigned count) {
     return value;
 }
 
-/* SQLite opens a file that lost its end, and misses the pages only when a table reaches into them.
- * The header says how many there are, where the program that last wrote the file kept the count. */
+/* SQLite opens a truncated file, and fails only when a table reaches into the missing pages. The
+ * header has the number of pages, unless an old writer did not update it. */
 static bool check_length(int fd, uint64_t bytes, struct status *status) {
     unsigned char header[HEADER_BYTES];
     if (pread(fd, header, sizeof header, 0) != (ssize_t)sizeof header)
@@ -156,7 +155,7 @@ static bool copy_decompressed(const char *path, int fd, uint64_t *bytes, struct 
     return ok;
 }
 
-/* SQLite reads files, not streams. The temporary file has no name once it is open. */
+/* SQLite cannot read streams. The temporary file is unlinked once it is open. */
 static bool open_decompressed(struct sqlite_source *source, const char *path,
                               struct status *status) {
     char *name;
@@ -222,7 +221,7 @@ static bool query_has_row(struct sqlite_source *source, const char *query, const
     return code == SQLITE_ROW;
 }
 
-/* A view and a virtual table have no root page. */
+/* Views and virtual tables have no root page. */
 bool sqlite_source_has_table(struct sqlite_source *source, const char *table) {
     return query_has_row(source,
                          "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND "
@@ -248,7 +247,7 @@ bool sqlite_source_find_table(struct sqlite_source *source, const char *table, b
     return sqlite_source_ok(source, status);
 }
 
-/* Which of the wanted columns does the table have? */
+/* Sets rows->present for the columns that the table has. */
 static bool find_columns(struct sqlite_rows *rows, const char *columns, struct status *status) {
     struct sqlite_source *source = rows->source;
     sqlite3_stmt *statement = NULL;
@@ -442,7 +441,7 @@ static bool reject_time(struct sqlite_rows *rows, const struct import_options *o
                        rows->table, (unsigned long long)rows->row, what, (long long)value);
 }
 
-/* An hour: more than any capture's start takes, less than an overflowed or made-up time. */
+/* An hour: longer than the start of any capture, shorter than an overflowed or made-up time. */
 #define SQLITE_TIME_EARLY ((int64_t)3600 * 1000000000)
 
 bool sqlite_rows_time(struct sqlite_rows *rows, const struct import_options *options,
@@ -450,7 +449,7 @@ bool sqlite_rows_time(struct sqlite_rows *rows, const struct import_options *opt
     if (!sqlite_rows_is_integer(rows, 0))
         return skip_incomplete(rows, writer);
     *time = sqlite3_column_int64(rows->statement, 0);
-    /* time 0 is where the capture began: what was going on then started a little before it */
+    /* events that were running when the capture began start before 0 */
     if (*time < -SQLITE_TIME_EARLY || *time > TRACE_TIME_LIMIT)
         return reject_time(rows, options, writer, "starts at an invalid time", *time, status);
     return true;

@@ -1,15 +1,14 @@
-/* Other tools' SQLite databases, read as the hostile files that they may be.
+/* Reads SQLite databases of other tools, which may be hostile.
  *
- * Nothing about a database is assumed: a table or a column that is absent reads as no rows or as
- * NULL. Only real tables are read, never views or virtual tables, and never in more rows than the
- * file can hold. A loop over a table is written
+ * Nothing about the schema is assumed: an absent table has no rows, an absent column is NULL. Only
+ * real tables are read, never views or virtual tables. A loop over a table:
  *
  *   sqlite_rows_open(&rows, &source, "COPIES", "start end bytes", NULL, status);
  *   while (sqlite_rows_next(&rows, status))
- *       ... sqlite_rows_integer(&rows, 2, -1) ...          columns by their index in the list
+ *       ... sqlite_rows_integer(&rows, 2, -1) ...          columns by position in the list
  *   ok = sqlite_rows_close(&rows);
  *
- * A body that fails sets rows.failed, which ends the loop.
+ * To stop after an error, the body sets rows.failed.
  */
 #ifndef RIDGE_IMPORT_SQLITE_SOURCE_H
 #define RIDGE_IMPORT_SQLITE_SOURCE_H
@@ -21,56 +20,55 @@ struct sqlite3_stmt;
 
 struct sqlite_source {
     struct sqlite3 *database;
-    uint64_t bytes;      /* size of the file */
-    uint64_t incomplete; /* events left out because a value that they need is missing */
-    bool write_ahead;    /* a write-ahead log lies beside the file: its rows are not seen */
-    struct status error; /* the first failure of a function that returns no status */
+    uint64_t bytes;      /* of the file */
+    uint64_t incomplete; /* rows skipped because a timestamp is missing */
+    bool write_ahead;    /* a write-ahead log exists beside the file; its rows are not read */
+    struct status error; /* the first error of a function without a status */
 };
 
-/* Whether these are the first bytes of a SQLite database. */
+/* Whether these are the first bytes of an SQLite database. */
 bool sqlite_source_detect(const unsigned char *head, size_t length);
 
-/* Read-only and without touching anything beside the file. A gzip or zstd file is unpacked into a
- * temporary one first. */
+/* Opens a database read-only, without creating files beside it. A gzip or zstd file is decompressed
+ * into a temporary file. */
 bool sqlite_source_open(struct sqlite_source *source, const char *path, struct status *status);
-/* Takes a zeroed one too. */
+/* Accepts a zeroed struct. */
 void sqlite_source_close(struct sqlite_source *source);
 
-/* Whether there is a table of that name; views do not count. These return false on failure too:
- * sqlite_source_ok() and opening a table report it. */
+/* Whether the table exists; views do not count. These return false on errors too, which
+ * sqlite_source_ok() and opening a table report. */
 bool sqlite_source_has_table(struct sqlite_source *source, const char *table);
 bool sqlite_source_has_column(struct sqlite_source *source, const char *table, const char *column);
-/* Whether there is a table or view whose name begins so. */
+/* Whether a table or view has a name with this prefix. */
 bool sqlite_source_has_prefix(struct sqlite_source *source, const char *prefix);
-/* False, with its status, if anything failed since the database was opened. An importer calls it
- * last. */
+/* Returns the first error since the database was opened. Importers call it last. */
 bool sqlite_source_ok(const struct sqlite_source *source, struct status *status);
-/* As sqlite_source_has_table, in *found. Fails when a view or a virtual table has that name:
- * reading it would run a query from the file. */
+/* sqlite_source_has_table() with a status. Fails for a view or virtual table of that name: reading
+ * it would run a query from the file. */
 bool sqlite_source_find_table(struct sqlite_source *source, const char *table, bool *found,
                               struct status *status);
-/* The names of the first tables, for a message: "a, b, c". */
+/* The names of the first tables for a message: "a, b, c". */
 void sqlite_source_list_tables(struct sqlite_source *source, char *list, size_t size);
 
-/* Says in the trace what of the database is not in it. */
+/* Writes warnings about skipped rows and a write-ahead log. */
 void sqlite_source_warn(const struct sqlite_source *source, struct trace_writer *writer);
 
 struct sqlite_rows {
     struct sqlite_source *source;
-    struct sqlite3_stmt *statement; /* NULL: there is no such table */
+    struct sqlite3_stmt *statement; /* NULL: no such table */
     const char *table;
-    uint64_t row;     /* number of the current row in this scan, from 1 */
-    uint64_t present; /* bit per column of the list: the table has it */
+    uint64_t row;     /* the current row, from 1 */
+    uint64_t present; /* bit set of the columns that the table has */
     bool failed;
 };
 
-/* Columns are separated by spaces, at most 64. `where` is a condition over columns that exist, or
- * NULL. Close it whatever it returns. */
+/* `columns` are separated by spaces, at most 64. `where` is a condition over existing columns, or
+ * NULL. Call sqlite_rows_close() even after a failure. */
 bool sqlite_rows_open(struct sqlite_rows *rows, struct sqlite_source *source, const char *table,
                       const char *columns, const char *where, struct status *status);
 /* False at the end and on failure. */
 bool sqlite_rows_next(struct sqlite_rows *rows, struct status *status);
-/* False if anything failed since it was opened. */
+/* False if anything failed since opening. */
 bool sqlite_rows_close(struct sqlite_rows *rows);
 
 static inline bool sqlite_rows_has(const struct sqlite_rows *rows, unsigned column) {
@@ -78,18 +76,18 @@ static inline bool sqlite_rows_has(const struct sqlite_rows *rows, unsigned colu
 }
 /* The value if it is an integer, else `fallback`. */
 int64_t sqlite_rows_integer(const struct sqlite_rows *rows, unsigned column, int64_t fallback);
-/* The same, when it lies in 0 .. UINT32_MAX, else 0. */
+/* The value if it is an integer in 0..UINT32_MAX, else 0. */
 uint32_t sqlite_rows_u32(const struct sqlite_rows *rows, unsigned column);
 bool sqlite_rows_is_integer(const struct sqlite_rows *rows, unsigned column);
 bool sqlite_rows_is_null(const struct sqlite_rows *rows, unsigned column);
-/* Empty unless the value is text. Good until the next row. When out of memory, empty as well: the
- * next sqlite_rows_next() reports it. */
+/* Empty unless the value is text; valid until the next row. Also empty when out of memory, which
+ * the next sqlite_rows_next() reports. */
 struct text sqlite_rows_text(const struct sqlite_rows *rows, unsigned column);
 double sqlite_rows_number(const struct sqlite_rows *rows, unsigned column);
 
-/* The times of the event in this row, whose first column is its start and whose second, for a span,
- * its end. False when the row is to be left out: it is counted, and where it is impossible and not
- * to be skipped, rows->failed is set. */
+/* The times of the event in this row: the first column is the start, the second the end. False for
+ * a row to skip; it is counted, and rows->failed is set when it is invalid and not to be dropped.
+ */
 bool sqlite_rows_span(struct sqlite_rows *rows, const struct import_options *options,
                       struct trace_writer *writer, int64_t *start, int64_t *duration,
                       struct status *status);

@@ -1,6 +1,6 @@
-/* What text does this number stand for? Where the id is the table's integer primary key, as the
- * tools declare it, one b-tree descent finds it. A copied or trimmed database may have lost the
- * key, and a lookup would scan the table: then all texts are loaded once. */
+/* Where the id is the table's integer primary key, as the tools declare it, a lookup is one b-tree
+ * descent. A copied or trimmed database may lack the key, and each lookup would scan the table, so
+ * all strings are loaded once. */
 #include "import/sqlite_strings.h"
 
 #include <sqlite3.h>

@@ -1,6 +1,5 @@
-/* What is a file that no importer recognises, and what should its owner do? Looks at the first
- * bytes for the things that people give by mistake: pointers, web pages, reports that must be
- * exported first, archives. */
+/* Describes files of unknown format by their first bytes, and what to do about them: Git LFS
+ * pointers, web pages, reports that must be exported first, archives. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -63,7 +62,7 @@ static bool starts_ignoring_case(struct text head, const char *prefix) {
     return head.length >= length && strncasecmp(head.data, prefix, length) == 0;
 }
 
-/* Text: valid UTF-8 (the last character may be cut by the head's end) without control bytes. */
+/* Text is valid UTF-8 (the last character may be incomplete) without control characters. */
 static bool is_plain_text(struct text head) {
     for (size_t i = 0; i < head.length; i++) {
         unsigned char c = (unsigned char)head.data[i];

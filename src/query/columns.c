@@ -1,4 +1,4 @@
-/* The prose beside schema.h: one row for each column. A test holds that none is missing here. */
+/* Documentation of the schema's columns, one row each. A test checks that none is missing. */
 #include "query/columns.h"
 
 #include <string.h>

@@ -1,9 +1,8 @@
-/* What the columns of a trace mean, and how they are shown to people who ask with SQL.
+/* The tables and columns that SQL sees.
  *
- * Everything that the schema stores is shown under its own name: strings and enumerators as text,
- * what is not known as NULL. To that come a few columns that are worked out: every table's id, an
- * event's end, the call that launched an activity, the recording that an entity came from.
- */
+ * Stored columns keep their names: strings and enumerators are text, unknown values NULL. Computed
+ * columns are added: every table's id, an event's end, the call that launched an activity, and an
+ * entity's recording. */
 #ifndef RIDGE_QUERY_COLUMNS_H
 #define RIDGE_QUERY_COLUMNS_H
 
@@ -14,19 +13,19 @@ enum shown_kind {
     SHOWN_ID,      /* row number: entities from 1, events and meta from 0 */
     SHOWN_END,     /* start + duration */
     SHOWN_LAUNCH,  /* id of the call that launched an activity */
-    SHOWN_SESSION, /* number of the recording that an entity came from, from 0 */
+    SHOWN_SESSION, /* number of the entity's recording, from 0 */
 };
 
-/* Which stored value stands for "there is none", and is shown as NULL. */
+/* The stored value that means "none" and is shown as NULL. */
 enum shown_absent { ABSENT_NEVER, ABSENT_ZERO, ABSENT_ALL_ONES };
 
 struct shown_column {
     const char *name;
     const char *meaning; /* one line, no full stop */
     enum shown_kind kind;
-    unsigned stored; /* SHOWN_STORED: its number in the schema */
+    unsigned stored; /* SHOWN_STORED: column of the schema */
     enum shown_absent absent;
-    column_namer *name_of; /* of an enumerator; NULL: it is none */
+    column_namer *name_of; /* names of enumerators, or NULL */
 };
 
 enum { SHOWN_COLUMNS_MAX = TABLE_COLUMNS_MAX + 3 };

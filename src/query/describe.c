@@ -1,15 +1,15 @@
-/* What tables and columns are there? Views over VALUES hold the answer, so that it comes out in
- * every format and can be searched with SQL like anything else. */
+/* The lists of tables and columns are views over VALUES, so that every output format works and SQL
+ * can search them. */
 #include "query/describe.h"
 
 #include "query/views.h"
 
-/* Events come first: they are what people ask about. */
+/* Events come first. */
 static unsigned nth_table(unsigned n) {
     return (n + TABLE_ACTIVITY) % TABLE_COUNT;
 }
 
-/* A text as an SQL literal. */
+/* Appends an SQL string literal. */
 static void append_literal(struct buffer *sql, const char *text) {
     buffer_byte(sql, '\'');
     for (; *text; text++) {

@@ -1,6 +1,6 @@
-/* Rows with equal values form a chain in ascending order; only the chain's head is looked up.
- * Correlation ids, entity ids and string ids are nearly always small and close together, so an
- * array of heads serves them; anything else goes through the hash map. */
+/* Rows with equal values form a chain in ascending order; only the head of the chain is looked up.
+ * Correlation, entity and string ids are usually small and dense, so heads are in an array;
+ * otherwise they are in a hash map. */
 #include "query/index.h"
 
 #include <string.h>
@@ -76,7 +76,7 @@ void value_index_finish(struct value_index *index) {
     *index = (struct value_index){0};
 }
 
-/* The first position whose time is above `bound`, or with `equal` at it. */
+/* The first position with a time above `bound`, or at it if `equal`. */
 static size_t position_of(const int64_t *times, const uint32_t *order, size_t count, int64_t bound,
                           bool equal) {
     size_t low = 0, high = count;

@@ -1,6 +1,6 @@
-/* Opens an empty database in memory, hangs the trace's tables and views into it, and then locks it:
- * an authorizer lets only reading through. SQLite's errors become one line that says where in the
- * statement it went wrong and what there is instead. */
+/* Opens an empty database in memory, adds the trace's tables and views, and restricts it: an
+ * authorizer allows only reading. SQLite's errors become one line with the position in the
+ * statement and a hint. */
 #include "base/array.h"
 #include "query/query.h"
 
@@ -13,16 +13,16 @@
 #include "query/tables.h"
 #include "query/views.h"
 
-enum { VALUE_BYTES_MAX = 1 << 28 }; /* bytes of one string or blob that a statement may make */
+enum { VALUE_BYTES_MAX = 1 << 28 }; /* bytes of one string or blob */
 
 struct query {
     struct trace *trace;
     sqlite3 *database;
     struct table_source sources[TABLE_COUNT];
-    int failure; /* SQLite's code of the last failure */
+    int failure; /* SQLite's code of the last error */
 };
 
-/* ---- what may be done ---- */
+/* ---- permissions ---- */
 
 static bool pragma_is_harmless(const char *name) {
     static const char *const harmless[] = {"table_info",    "table_xinfo",    "table_list",
@@ -95,8 +95,8 @@ static bool add_tables(struct query *query, struct status *status) {
     return true;
 }
 
-/* A virtual table declares its columns when it is first used, which the authorizer would refuse: so
- * each is used once before. */
+/* A virtual table declares its columns on first use, which the authorizer would refuse, so each is
+ * used once before. */
 static void connect_table(sqlite3 *database, const char *name) {
     char sql[80];
     sqlite3_stmt *statement = NULL;
@@ -111,7 +111,7 @@ static void connect_tables(sqlite3 *database) {
     for (unsigned table = 0; table < TABLE_COUNT; table++)
         connect_table(database, trace_tables[table].name);
     for (size_t i = 0; i < ARRAY_COUNT(functions); i++)
-        connect_table(database, functions[i]); /* those that this SQLite has */
+        connect_table(database, functions[i]); /* those that this SQLite version has */
 }
 
 bool query_open(struct trace *trace, struct query **out, struct status *status) {
@@ -120,7 +120,7 @@ bool query_open(struct trace *trace, struct query **out, struct status *status) 
         return false;
     query->trace = trace;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY |
-                SQLITE_OPEN_NOMUTEX; /* one thread: a lock for every cell would cost a quarter */
+                SQLITE_OPEN_NOMUTEX; /* single-threaded: locking costs a quarter of the time */
     if (sqlite3_open_v2(":memory:", &query->database, flags, NULL) != SQLITE_OK) {
         status_fail(status, STATUS_UNSUPPORTED, "cannot start SQLite: %s",
                     query->database ? sqlite3_errmsg(query->database) : "out of memory");
@@ -149,7 +149,7 @@ void query_close(struct query *query) {
 
 /* ---- running ---- */
 
-/* Where in the statement it happened, as " at character 9, before 'FORM kernel'". */
+/* Appends the position of an error: " at character 9, before 'FORM kernel'". */
 static void append_position(struct buffer *message, sqlite3 *database, const char *sql) {
 #if SQLITE_VERSION_NUMBER >= 3038000
     int offset = sqlite3_error_offset(database);
@@ -195,7 +195,7 @@ static bool explain(struct query *query, int code, const char *sql, struct statu
     return false;
 }
 
-/* Whether there is nothing in it but spaces, comments and semicolons. */
+/* Whether it has only spaces, comments and semicolons. */
 static bool is_blank(struct query *query, const char *sql) {
     while (*sql) {
         sqlite3_stmt *statement = NULL;

@@ -19,20 +19,20 @@
 struct query;
 struct sqlite3_stmt;
 
-/* The trace must outlive the query, and nobody else may load or reorder its columns meanwhile. */
+/* The trace must outlive the query; no one else may load or reorder its columns meanwhile. */
 bool query_open(struct trace *trace, struct query **query, struct status *status);
-/* Takes NULL. Statements must be finalized before. */
+/* Accepts NULL. Finalize statements before. */
 void query_close(struct query *query);
 
-/* One statement, or `.tables`, `.schema` or `.schema TABLE`. */
+/* Prepares one statement, or `.tables`, `.schema` or `.schema TABLE`. */
 bool query_prepare(struct query *query, const char *sql, struct sqlite3_stmt **statement,
                    struct status *status);
-/* *row: whether there is a row to read with sqlite3_column_*(); false when all have been. */
+/* *row is whether there is a row to read with sqlite3_column_*(), false at the end. */
 bool query_step(struct query *query, struct sqlite3_stmt *statement, bool *row,
                 struct status *status);
-/* Makes the running query_step() fail soon; may be called in a signal handler. */
+/* Interrupts a running query_step(); safe in a signal handler. */
 void query_interrupt(struct query *query);
-/* Whether the last failure was an interruption. */
+/* Whether the last error was an interruption. */
 bool query_interrupted(const struct query *query);
 
 #endif

@@ -1,4 +1,4 @@
-/* A column is set right when all of its values are numbers. */
+/* Formats the rows of a statement. Columns of numbers only are right-aligned. */
 #include "query/result.h"
 
 #include <sqlite3.h>
@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/table.h"
 
-/* A value as text; a blob's digits are put into `scratch`, which fails when out of memory. */
+/* A value as text; a blob is written to `scratch` in hexadecimal. */
 static struct text value_text(sqlite3_stmt *statement, int column, struct buffer *scratch) {
     if (sqlite3_column_type(statement, column) == SQLITE_BLOB) {
         const unsigned char *bytes = sqlite3_column_blob(statement, column);
@@ -34,7 +34,7 @@ static void begin_table(struct table *table, sqlite3_stmt *statement) {
         table_column(table, sqlite3_column_name(statement, column), TABLE_LEFT);
 }
 
-/* `seen` holds for each column: 1 a number was there, 2 something else was. */
+/* `seen` of a column: bit 0 a number, bit 1 any other value. */
 static void add_row(struct table *table, sqlite3_stmt *statement, unsigned char *seen,
                     struct buffer *scratch) {
     int columns = sqlite3_column_count(statement);

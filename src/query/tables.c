@@ -1,7 +1,7 @@
-/* One SQLite module serves every table of the schema. The planner is offered four ways in: a row by
- * its id, rows by the value of a column (value_index), rows by time (sorted once), and all rows.
- * What is found is always a superset that SQLite checks again, so collations and odd types cannot
- * make an answer wrong. */
+/* One SQLite module for all tables of the schema. The planner can choose a row by its id, rows by
+ * the value of a column (value_index), rows by time (sorted once), or all rows. Results are always
+ * a superset that SQLite filters again, so collations and unusual types cannot make an answer
+ * wrong. */
 #include "query/tables.h"
 
 #include <math.h>
@@ -24,8 +24,8 @@ struct table_handle {
 struct table_cursor {
     sqlite3_vtab_cursor base;
     enum plan plan;
-    size_t at, to;         /* rows, or with PLAN_TIME positions in the order; at == to: no more */
-    const uint32_t *order; /* PLAN_TIME: NULL when rows are in order already */
+    size_t at, to;         /* rows, or positions in the order for PLAN_TIME; at == to: end */
+    const uint32_t *order; /* PLAN_TIME: NULL when rows are in order */
     const uint32_t *next;  /* PLAN_VALUE: the chain */
 };
 
@@ -37,7 +37,7 @@ static size_t rows_end(const struct table_source *source) {
     return trace_rows(source->trace, source->shown.table);
 }
 
-/* Row 0 of an entity table is "none" and not shown. */
+/* Row 0 of an entity table is "none" and skipped. */
 static size_t rows_first(const struct table_source *source) {
     enum trace_table table = source->shown.table;
     return table >= TABLE_PROCESS && table <= TABLE_STACK;
@@ -72,7 +72,7 @@ static int failed(sqlite3_vtab *table, const struct status *status) {
 
 /* ---- values ---- */
 
-/* The values of a column, loaded when they are first needed; NULL on failure. *size: bytes each. */
+/* The values of a column, loaded on first use; NULL on failure. *size is the bytes per value. */
 static const void *values_of(struct table_source *source, unsigned column, size_t *size,
                              struct status *status) {
     const struct shown_column *about = &source->shown.columns[column];
@@ -103,7 +103,7 @@ static bool is_absent(const struct shown_column *about, uint64_t value) {
            (about->absent == ABSENT_ALL_ONES && value == UINT64_MAX);
 }
 
-/* SQL integers are signed; a larger one is shown exactly, as its digits. */
+/* SQL integers are signed; a larger value becomes text. */
 static void give_unsigned(sqlite3_context *context, uint64_t value) {
     if (value <= INT64_MAX) {
         sqlite3_result_int64(context, (sqlite3_int64)value);
@@ -137,7 +137,7 @@ static void give_stored(sqlite3_context *context, const struct table_source *sou
         give_unsigned(context, value);
 }
 
-/* start and duration are the first two columns wherever there is an end. */
+/* Tables with an end have start and duration as their first columns. */
 static bool give_end(sqlite3_context *context, struct table_source *source, size_t row,
                      struct status *status) {
     size_t size;
@@ -198,7 +198,7 @@ static bool is_id(const struct table_source *source, int column) {
     return column < 0 || source->shown.columns[column].kind == SHOWN_ID;
 }
 
-/* How many rows one value of a column has, in expectation; 0: it cannot be looked up by value. */
+/* The expected number of rows per value; 0: no lookup by value. */
 static double rows_per_value(const struct table_source *source, int column, double rows) {
     const struct shown_column *about = &source->shown.columns[column];
     if (about->kind == SHOWN_LAUNCH)
@@ -227,7 +227,7 @@ static double rows_per_value(const struct table_source *source, int column, doub
     }
 }
 
-/* Text is looked up byte by byte, which is wrong for any other collation. */
+/* Text lookups compare bytes, which is wrong for other collations. */
 static bool compares_bytes(sqlite3_index_info *info, int constraint) {
 #if SQLITE_VERSION_NUMBER >= 3022000
     const char *collation = sqlite3_vtab_collation(info, constraint);
@@ -334,8 +334,8 @@ static int choose_plan(sqlite3_vtab *table, sqlite3_index_info *info) {
 
 enum lookup { LOOKUP_FOUND, LOOKUP_EMPTY, LOOKUP_UNUSABLE };
 
-/* The stored integer that equals an SQL value. Unclear: SQLite's own rules must decide, row by row.
- */
+/* The stored integer that equals an SQL value. LOOKUP_UNUSABLE: SQLite's own comparison must decide
+ * row by row. */
 static enum lookup lookup_integer(sqlite3_value *value, uint64_t *stored) {
     int64_t integer;
     switch (sqlite3_value_type(value)) {
@@ -443,9 +443,8 @@ static bool sort_by_time(struct table_source *source, const int64_t *times, stru
     return source->time_sorted;
 }
 
-/* Narrows a bound to an SQL value, letting through at least what SQLite will. Text and blobs
- * compare with integers in ways of their own and narrow nothing. False: NULL, with which nothing
- * compares. */
+/* Narrows a bound to an SQL value, but never below what SQLite would match. Text and blobs have
+ * their own ordering and narrow nothing. False for NULL, which matches nothing. */
 static bool narrow_bound(sqlite3_value *value, int64_t *bound) {
     int type = sqlite3_value_numeric_type(value);
     if (type == SQLITE_INTEGER) {
@@ -566,7 +565,7 @@ static int close_cursor(sqlite3_vtab_cursor *base) {
     return SQLITE_OK;
 }
 
-/* Without xCreate a module is a table of its own name. */
+/* A module without xCreate is an eponymous virtual table. */
 const sqlite3_module table_module = {
     .iVersion = 1,
     .xConnect = connect_table,

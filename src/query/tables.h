@@ -1,4 +1,4 @@
-/* The tables of a trace as SQLite virtual tables: no copy, no declaration needed.
+/* The tables of a trace as SQLite virtual tables, without a copy.
  *
  *   table_source_init(&source, trace, TABLE_ACTIVITY);
  *   sqlite3_create_module_v2(database, source.shown.name, &table_module, &source, NULL);
@@ -6,8 +6,8 @@
  *   sqlite3_close(database);
  *   table_source_finish(&source);
  *
- * A column is loaded when a statement first reads it; what is built to find rows quickly is kept in
- * the source. Only in builds with SQLite (RIDGE_HAVE_SQLITE).
+ * A column is loaded on first use; indexes are kept in the source. Only in builds with SQLite
+ * (RIDGE_HAVE_SQLITE).
  */
 #ifndef RIDGE_QUERY_TABLES_H
 #define RIDGE_QUERY_TABLES_H
@@ -19,15 +19,15 @@
 #include "query/index.h"
 #include "trace/reader.h"
 
-/* What one table is made from; the trace must outlive it. */
+/* The source of one virtual table; the trace must outlive it. */
 struct table_source {
     struct trace *trace;
     struct shown_table shown;
 
     /* private */
-    uint32_t *launch; /* activity: rows of the launching calls */
+    uint32_t *launch; /* activity: row of the launching call */
     struct value_index by_value[SHOWN_COLUMNS_MAX];
-    uint32_t *by_time; /* order of rows; NULL and time_sorted: they are in order */
+    uint32_t *by_time; /* order of rows; NULL with time_sorted: in order */
     bool time_sorted;
 };
 

@@ -1,5 +1,5 @@
-/* Each view is an activity with what one nearly always wants beside it: the device's label, the
- * stream, the call that launched it. LEFT JOINs, so that no activity is lost for lack of those. */
+/* Each view is an activity with its device's label, its stream and the call that launched it. LEFT
+ * JOINs keep activities without those. */
 #include "query/views.h"
 
 #include "base/array.h"

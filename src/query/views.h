@@ -1,4 +1,4 @@
-/* The views that make common questions short: kernel, copy and launch. */
+/* The views kernel, copy and launch, which shorten common queries. */
 #ifndef RIDGE_QUERY_VIEWS_H
 #define RIDGE_QUERY_VIEWS_H
 

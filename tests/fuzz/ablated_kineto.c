@@ -16,7 +16,7 @@ static char peek(struct text text, size_t *at) {
     return *at < text.length ? text.data[*at] : 0;
 }
 
-/* A string or another scalar, as it stands. */
+/* A string or other scalar, verbatim. */
 static struct text take_scalar(struct text text, size_t *at) {
     struct text rest = {text.data + *at, text.length - *at};
     size_t length = json_value_length(rest);
@@ -66,7 +66,7 @@ static void print_start(const struct tree_node *node, struct buffer *out) {
         buffer_byte(out, node->kind);
 }
 
-/* Depth is that of our seeds. */
+/* Recursion is bounded by the depth of the seeds. */
 static void print(const struct tree *tree, uint32_t index, struct buffer *out) {
     const struct tree_node *node = &tree->nodes[index];
     bool written = false;

@@ -1,5 +1,5 @@
-/* Protobuf messages with fields removed, repeated and changed, at any depth. Nothing is known of
- * the schema: a field of bytes is taken for a message when all of it reads as one. */
+/* Protobuf messages with fields removed, repeated and changed, at any depth. The schema is unknown:
+ * a bytes field is treated as a message if all of it parses as one. */
 #include "ablated.h"
 #include "consume.h"
 #include "base/protobuf.h"
@@ -45,7 +45,7 @@ static void change_field(struct buffer *out, struct protobuf_field *field,
         break;
     default:
         if (field->type == PROTOBUF_BYTES && count_fields(field->bytes) > 1)
-            break; /* text in place of a message is damage that every importer refuses */
+            break; /* text in place of a message is damage that every importer rejects */
         if (field->type == PROTOBUF_BYTES)
             field->bytes.data = decide_text(decisions, &field->bytes.length);
         else
@@ -101,7 +101,7 @@ static int ablate(struct text sound, const char *name, struct decisions *decisio
     return 0;
 }
 
-/* ---- a small Perfetto trace of another producer ---- */
+/* ---- a small Perfetto trace ---- */
 
 static size_t begin_packet(struct buffer *out, uint64_t time) {
     size_t packet = protobuf_begin(out, TRACE_PACKET);
@@ -146,7 +146,7 @@ static void put_event(struct buffer *out, uint64_t time, uint64_t type, uint64_t
     protobuf_end(out, packet);
 }
 
-/* A submission, and the stage that it starts. */
+/* A submission and the stage that it starts. */
 static void put_submission(struct buffer *out, uint64_t time, uint64_t id) {
     size_t packet = begin_packet(out, time), vulkan = protobuf_begin(out, PACKET_VULKAN);
     size_t submit = protobuf_begin(out, 2);

@@ -52,7 +52,7 @@ static char *new_value(struct decisions *decisions, const char *column, const ch
     }
 }
 
-/* One statement; what SQLite refuses changes nothing. */
+/* One statement; statements that SQLite rejects change nothing. */
 static char *statement(struct decisions *decisions, const char *table, const char *column,
                        const char *other) {
     int every = 1 + (int)decide(decisions, 4), rest = (int)decide(decisions, 4) % every;

@@ -1,5 +1,5 @@
-/* Feeds a database importer: with the input itself when that is a SQLite file, and otherwise with a
- * sound database that the input edits, four bytes an edit: offset (24 bits) and the new byte. */
+/* Runs a database importer on the input if that is an SQLite file, else on a valid database that
+ * the input edits: four bytes per edit, an offset (24 bits) and the new byte. */
 #ifndef RIDGE_TESTS_FUZZ_DATABASE_H
 #define RIDGE_TESTS_FUZZ_DATABASE_H
 
@@ -12,7 +12,7 @@
 
 #include "import/import.h"
 
-/* SQL that makes a small sound database of each format. */
+/* SQL that creates a small valid database of each format. */
 extern const char fuzz_schema_nsys[], fuzz_schema_rpd[];
 
 struct fuzz_bytes {
@@ -20,7 +20,7 @@ struct fuzz_bytes {
     size_t length;
 };
 
-/* Built once: the bytes of a database that `schema` makes. */
+/* The bytes of a database that `schema` creates. */
 static inline struct fuzz_bytes fuzz_sound_database(const char *schema, const char *path) {
     struct fuzz_bytes bytes = {0};
     sqlite3 *database = NULL;
@@ -48,7 +48,7 @@ static inline void fuzz_write(const char *path, const unsigned char *data, size_
     close(fd);
 }
 
-/* A writer's memory costs more than a small import, so one serves many. */
+/* Creating a writer takes longer than a small import, so one is reused. */
 static inline struct trace_writer *fuzz_writer(void) {
     static struct trace_writer *writer;
     static unsigned served;
@@ -95,7 +95,7 @@ static inline int fuzz_database(const struct importer *importer, const char *sch
     importer->detect(&source);
     if (!importer->run(&source, &options, writer, &status) && !trace_writer_failed(writer) &&
         (status.code == STATUS_OK || status.message[0] == '\0'))
-        abort(); /* it failed without a reason */
+        abort(); /* it failed without a message */
     unlink(path);
     return 0;
 }

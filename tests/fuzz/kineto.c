@@ -1,6 +1,6 @@
 /* Any bytes as a Chrome trace. A last byte above 127, which no text ends with, is the size of the
- * pieces that the rest arrives in, so that the window's edge meets every state of the scanner; odd
- * ones drop bad times. */
+ * pieces in which the rest arrives, so that the edge of the window meets every state of the
+ * scanner; odd values drop invalid times. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void pack(struct buffer *out, const uint8_t *data, size_t size, size_t pi
     }
 }
 
-/* What is kept as JSON must be JSON: compacting it again changes nothing. */
+/* Details must be JSON: compacting them again changes nothing. */
 static void check_compact(const uint8_t *data, size_t size) {
     struct buffer once = {0}, twice = {0};
     if (scan_compact((struct text){(const char *)data, size}, &once) &&

@@ -1,6 +1,5 @@
-/* Hostile Nsight Systems exports. Input that is a SQLite file is imported as it is; any other input
- * is read as edits (offset, new byte) of a small sound export, which reaches the importer behind
- * SQLite's own checks much more often. */
+/* Hostile Nsight Systems exports. An SQLite file is imported as it is; other input is a list of
+ * edits (offset, new byte) of a small valid export, which passes SQLite's own checks more often. */
 #ifdef RIDGE_HAVE_SQLITE
 
 #include "database.h"

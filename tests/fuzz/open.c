@@ -1,6 +1,6 @@
-/* Any bytes as a file given to ridge: recognised, imported into a .ridge file together with a copy
- * of itself, and that opened again. Reaches every recogniser, the explanations and the joining of
- * files; the parsers have fuzzers of their own. */
+/* Any bytes as an input file: detected, imported into a .ridge file together with a copy of itself,
+ * and opened again. Covers detection, messages and joining files; the parsers have their own
+ * fuzzers. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ int fuzz_open(const uint8_t *data, size_t size) {
     int fd = write_input(data, size);
     const char *paths[] = {input_path, input_path};
     if (import_files(paths, 2, fd, &options, &status)) {
-        /* What was written must be readable, whatever it was made of. */
+        /* The output must be readable. */
         if (trace_open_fd(fd, "joined", &trace, &status))
             trace_close(trace);
         else if (!trace_detect(data, size))

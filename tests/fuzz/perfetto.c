@@ -1,5 +1,5 @@
-/* Any bytes as a Perfetto trace: the importer never crashes, hangs or leaks, and says why it failed
- * when it did. */
+/* Any bytes as a Perfetto trace: the importer never crashes, hangs or leaks, and failures have a
+ * message. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "import/import.h"
 #include "targets.h"
 
-/* A writer's memory costs more than a small import, so one serves many. */
+/* Creating a writer takes longer than a small import, so one is reused. */
 static struct trace_writer *shared_writer(void) {
     static struct trace_writer *writer;
     static unsigned served;
@@ -49,7 +49,7 @@ int fuzz_perfetto(const uint8_t *data, size_t size) {
     import_perfetto.detect(&source);
     if (!import_perfetto.run(&source, &options, writer, &status) && !trace_writer_failed(writer) &&
         (status.code == STATUS_OK || status.message[0] == '\0'))
-        abort(); /* it failed without a reason */
+        abort(); /* it failed without a message */
     unlink(source.path);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Hostile RPD traces: whole databases, or edits of a small sound one (see nsys.c). */
+/* Hostile RPD traces: whole databases, or edits of a small valid one (see nsys.c). */
 #ifdef RIDGE_HAVE_SQLITE
 
 #include "database.h"

@@ -1,5 +1,5 @@
-/* The Instruments table reader and importer on hostile XML. A whole table is long for a fuzzer to
- * find, so inputs whose last byte is odd are rows that get the document and schema around them. */
+/* The Instruments importer on hostile XML. A whole table is hard for a fuzzer to find, so inputs
+ * whose last byte is odd are rows that get the document and schema around them. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void clean_up(void) {
     rmdir(folder);
 }
 
-/* Making a writer takes longer than most inputs, so one serves many of them. */
+/* Creating a writer takes longer than most inputs, so one is reused. */
 static struct trace_writer *writer_of(int fd) {
     static struct trace_writer *writer;
     static unsigned used;
@@ -80,7 +80,7 @@ int fuzz_xctrace(const uint8_t *data, size_t size) {
     import_xctrace.detect(&source);
     bool good = import_xctrace.run(&source, &options, writer, &status);
     if (!good && status.code == STATUS_OK)
-        abort(); /* a failure without a reason */
+        abort(); /* a failure without a message */
     return 0;
 }
 #else

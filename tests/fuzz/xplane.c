@@ -1,4 +1,4 @@
-/* The XSpace importer on hostile bytes: the whole way from a file to a trace. */
+/* The XSpace importer on hostile bytes, from file to trace. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static void clean_up(void) {
     unlink(path);
 }
 
-/* Making a writer takes longer than most inputs, so one serves many of them. */
+/* Creating a writer takes longer than most inputs, so one is reused. */
 static struct trace_writer *writer_of(int fd) {
     static struct trace_writer *writer;
     static unsigned used;
@@ -48,6 +48,6 @@ int fuzz_xplane(const uint8_t *data, size_t size) {
     import_xplane.detect(&source);
     bool good = import_xplane.run(&source, &options, writer, &status);
     if (!good && status.code == STATUS_OK)
-        abort(); /* a failure without a reason */
+        abort(); /* a failure without a message */
     return 0;
 }

@@ -1,7 +1,7 @@
-/* Nsight Systems: is this its SQLite export, and what does the report hold as a whole? Exports of
- * schemas 2.9 to 3.25 differ in their tables and columns, so each is looked for and none is
- * required. The .nsys-rep file itself is closed: it is recognised only to say how to export it.
- * Times count from the start of the session, whose Unix time the report gives. */
+/* SQLite exports of Nsight Systems, schemas 2.9 to 3.25. Tables and columns differ between
+ * versions, so each is looked up and none is required. The .nsys-rep file itself is in a closed
+ * format and only detected, to print the export command. Times are relative to the start of the
+ * session, whose Unix time the report has. */
 #include "import/nsys/nsys.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static bool has_signature(const struct import_source *source) {
            memcmp(source->head, signature, sizeof signature - 1) == 0;
 }
 
-/* 3 by its content; 1 by its name alone, when it is binary and nothing that is known better. */
+/* 3 by content; 1 by name alone, for a binary file of unknown content. */
 static int detect_report(const struct import_source *source) {
     if (source->is_folder || sqlite_source_detect(source->head, source->head_length))
         return 0;
@@ -75,8 +75,8 @@ static bool is_export(struct sqlite_source *source) {
     return false;
 }
 
-/* Any SQLite database is taken as a last resort, so that one that nobody knows gets a message that
- * says what it is. */
+/* Accepts any SQLite database as a last resort, so that an unknown one gets a message that
+ * describes it. */
 static int nsys_detect(const struct import_source *source) {
     struct sqlite_source database;
     struct status ignored = {0};
@@ -102,7 +102,7 @@ static bool explain_unknown_schema(struct sqlite_source *source, struct status *
                        tables[0] ? tables : "none");
 }
 
-/* The command is kept in pieces; the environment beside it is nobody's business. */
+/* The command and its arguments are separate rows, among those of the environment. */
 static bool read_command(struct nsys *nsys, struct status *status) {
     struct sqlite_rows rows;
     struct buffer command = {0};
@@ -124,7 +124,7 @@ static bool read_command(struct nsys *nsys, struct status *status) {
 
 struct export_info {
     char product[64], version[64], schema[64];
-    bool unix_times; /* the exporter was told to normalise them */
+    bool unix_times; /* the exporter has normalised times */
 };
 
 static void copy_text(char *to, size_t size, struct text text) {
@@ -182,7 +182,7 @@ static bool read_meta(struct nsys *nsys, struct status *status) {
     return read_command(nsys, status) && read_clock(nsys, &info, status);
 }
 
-/* What the profiler itself warned of. */
+/* Warnings and errors of the profiler itself. */
 static bool read_diagnostics(struct nsys *nsys, struct status *status) {
     enum { WARNING = 2, ERROR = 3, SHOWN = 20 };
     struct sqlite_rows rows;
@@ -254,7 +254,7 @@ static int nsys_detect(const struct import_source *source) {
     return database ? 1 : detect_report(source);
 }
 
-/* Not left out as other importers are: what to do about a .nsys-rep can be said without SQLite. */
+/* Without SQLite, this still explains what to do with a .nsys-rep. */
 static bool nsys_run(const struct import_source *source, const struct import_options *options,
                      struct trace_writer *writer, struct status *status) {
     (void)options, (void)writer;

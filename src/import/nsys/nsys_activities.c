@@ -8,7 +8,7 @@
 
 enum { EVENT_CLASS_RUNTIME = 0, EVENT_CLASS_DRIVER = 1 };
 
-/* Where CUDA has no value it writes all ones. */
+/* CUDA writes all ones where it has no value. */
 static bool is_number(int64_t value) {
     return value >= 0 && value != UINT32_MAX;
 }
@@ -23,7 +23,7 @@ static uint64_t bytes_of(const struct sqlite_rows *rows, unsigned column) {
     return value >= 0 ? (uint64_t)value : BYTES_UNKNOWN;
 }
 
-/* Process and correlation in one key; false where they do not fit or say nothing. */
+/* Process and correlation id in one key; false when there is none or it does not fit. */
 static bool call_key(uint32_t process, uint64_t correlation, uint64_t *key) {
     *key = (uint64_t)process << 32 | correlation;
     return correlation > 0 && correlation <= UINT32_MAX;
@@ -49,7 +49,7 @@ static enum wait_kind wait_of_call(struct text name) {
     return WAIT_UNKNOWN;
 }
 
-/* "cudaLaunchKernel_v7000" is cudaLaunchKernel of CUDA 7. */
+/* Removes the version: "cudaLaunchKernel_v7000" is cudaLaunchKernel of CUDA 7. */
 static struct text without_version(struct text name) {
     size_t length = name.length;
     while (length > 0 && name.data[length - 1] >= '0' && name.data[length - 1] <= '9')
@@ -111,7 +111,7 @@ static bool read_call(struct nsys *nsys, struct sqlite_rows *rows, struct map *c
     int64_t global = sqlite_rows_integer(rows, RUNTIME_THREAD, 0);
     int64_t class = sqlite_rows_integer(rows, RUNTIME_CLASS, EVENT_CLASS_RUNTIME);
     if (class != EVENT_CLASS_RUNTIME && class != EVENT_CLASS_DRIVER)
-        return true; /* such as the rows that carry a backtrace and repeat a call */
+        return true; /* other rows carry a backtrace and repeat a call */
     if (!nsys_span(nsys, rows, &row.start, &row.duration, status))
         return !rows->failed;
     if (!name_call(nsys, rows, classified, &name, status) ||
@@ -166,7 +166,7 @@ static bool read_common(struct nsys *nsys, struct sqlite_rows *rows, struct row_
     return !rows->failed;
 }
 
-/* The graph of a node; a node's number has its graph's in the upper half. */
+/* The graph of a node, or the upper half of the node's id, which is its graph. */
 static uint32_t graph_of(const struct sqlite_rows *rows, unsigned graph, unsigned node) {
     uint64_t id = (uint64_t)sqlite_rows_integer(rows, node, 0);
     if (sqlite_rows_u32(rows, graph) > 0)
@@ -234,7 +234,7 @@ static bool read_kernels(struct nsys *nsys, struct status *status) {
     return sqlite_rows_close(&rows);
 }
 
-/* One launch of a whole graph, whose kernels were not recorded. */
+/* Launches of whole graphs, recorded without their kernels. */
 static bool read_graphs(struct nsys *nsys, struct status *status) {
     enum { GRAPH_ID = AFTER_COMMON, GRAPH_EXEC_ID };
     struct sqlite_rows rows;
@@ -338,7 +338,7 @@ static bool host_side_queue(struct nsys *nsys, int64_t global, int64_t device, i
     return nsys_queue(nsys, global, device, context, stream, queue, status);
 }
 
-/* The record that an event's waiters wait for. */
+/* The record of an event, for those that wait for it. */
 struct event_record {
     uint64_t correlation;
     uint32_t queue;
@@ -355,7 +355,7 @@ struct event_key {
     int64_t event, sync;
 };
 
-/* eventSyncId is what makes a record unique: without it an event's records cannot be told apart. */
+/* eventSyncId makes a record unique; without it, records of one event are ambiguous. */
 static bool load_event_records(struct nsys *nsys, struct event_records *events,
                                struct status *status) {
     enum { DEVICE, CONTEXT, STREAM, CORRELATION, PROCESS, EVENT, EVENT_SYNC };
@@ -408,7 +408,7 @@ static bool read_wait(struct nsys *nsys, struct sqlite_rows *rows, const struct 
                           sqlite_rows_integer(rows, COMMON_CONTEXT, 0), stream, &row.queue,
                           status)))
         return false;
-    /* Some versions number the types differently: the call is right. */
+    /* Some versions number the types differently, so the call takes precedence. */
     const uint64_t *call =
         call_key(process, row.correlation, &key) ? map_find(sync_calls, key) : NULL;
     row.kind = type >= 0 && type < (int64_t)sizeof kinds ? kinds[type] : WAIT_UNKNOWN;
@@ -512,7 +512,7 @@ static uint32_t metric_name(struct nsys *nsys, const struct metrics *metrics,
     return trace_writer_string(nsys->writer, text_of(name));
 }
 
-/* The low byte of the type is the gpu's number. */
+/* The low byte of the type is the GPU's id. */
 bool nsys_counters(struct nsys *nsys, struct status *status) {
     enum { TIME, TYPE, METRIC, VALUE };
     struct sqlite_rows rows;

@@ -12,14 +12,14 @@ enum { THREAD_BITS = 24 };
 
 struct gpu {
     int64_t id;
-    int64_t cuda_device; /* the number the exporter gives it; -1: none */
+    int64_t cuda_device; /* cuDevice of the export; -1: none */
     uint32_t device;     /* row in the trace */
     struct row_device row;
 };
 
 struct thread_name {
     int64_t text_id; /* of StringIds */
-    uint32_t string; /* or the trace's string */
+    uint32_t string; /* or a string of the trace */
     int64_t priority;
 };
 

@@ -24,7 +24,7 @@ static bool is_range(int64_t type) {
            type == NVTXT_START_END;
 }
 
-/* Domain numbers are each process's own. */
+/* Domain numbers are unique within a process. */
 struct domain_key {
     uint64_t process;
     int64_t domain;
@@ -86,9 +86,8 @@ static bool write_mark(struct nsys *nsys, struct sqlite_rows *rows, const struct
     return true;
 }
 
-/* PyTorch's emit_nvtx() puts the operator's numbers behind its name ("aten::to, op_id = 3171, sizes
- * =
- * [...]"), which would make every call a range of its own. Where the name ends then, or 0. */
+/* PyTorch's emit_nvtx() appends numbers to an operator's name ("aten::to, op_id = 3171, sizes =
+ * [...]"), which would make every call a different range. Returns the length of the name, or 0. */
 static size_t operator_name_length(struct text text) {
     static const char *const marks[] = {", op_id = ", ", seq = ", ", sizes = "};
     size_t length = 0;
@@ -100,7 +99,7 @@ static size_t operator_name_length(struct text text) {
     return length;
 }
 
-/* Splits such a name: the numbers become the detail. */
+/* Splits such a name; the numbers become the detail. */
 static bool split_operator(struct nsys *nsys, const struct sqlite_rows *rows, struct row_range *row,
                            struct status *status) {
     struct text text = sqlite_rows_text(rows, NAME);
@@ -126,7 +125,7 @@ static bool split_operator(struct nsys *nsys, const struct sqlite_rows *rows, st
     return ok;
 }
 
-/* Fills in what ranges and marks share. */
+/* Sets the fields that ranges and marks share. */
 static bool describe_annotation(struct nsys *nsys, const struct sqlite_rows *rows,
                                 const struct domains *domains, struct row_range *row,
                                 struct status *status) {
@@ -196,7 +195,7 @@ static bool read_open_annotations(struct nsys *nsys, const struct domains *domai
     return sqlite_rows_close(&rows);
 }
 
-/* A range named by whichever of nameId and textId the table has. */
+/* Ranges of one library; the name is in nameId or textId. */
 static bool read_library(struct nsys *nsys, const char *table, const char *domain,
                          enum range_category category, struct status *status) {
     enum { LIBRARY_THREAD = 2, LIBRARY_NAME_ID, LIBRARY_TEXT_ID };
@@ -223,7 +222,7 @@ static bool read_library(struct nsys *nsys, const char *table, const char *domai
     return sqlite_rows_close(&rows);
 }
 
-/* CUDA's own costs are recorded by the same table as the profiler's. */
+/* The table has overhead of CUDA itself and of the profiler. */
 static bool read_overhead(struct nsys *nsys, struct status *status) {
     enum { OVERHEAD_THREAD = 2, OVERHEAD_NAME_ID, OVERHEAD_TYPE };
     enum { COMPILER = 2, MODULE_LOADING = 6, FUNCTION_LOADING = 7, COMMAND_BUFFER_FULL = 8 };
@@ -296,7 +295,7 @@ bool nsys_ranges(struct nsys *nsys, struct status *status) {
 /* ---- samples ---- */
 
 struct frame {
-    int64_t depth; /* 0 is where the CPU was, its caller is 1 */
+    int64_t depth; /* 0 is the innermost frame */
     uint32_t function, module;
 };
 
@@ -305,12 +304,12 @@ struct stacks {
     struct intern nodes;  /* {parent, function, module} */
     uint32_t *ids;        /* by id of nodes -> stack */
     size_t capacity;
-    struct frame *chain; /* of the sample that is being read */
+    struct frame *chain; /* the current sample's */
     size_t chain_length, chain_capacity;
     int64_t sample;
 };
 
-/* Chains come in order of depth; one that does not is put into it. */
+/* Sorts by depth; nearly always sorted already. */
 static void sort_chain(struct frame *chain, size_t length) {
     for (size_t i = 1; i < length; i++) {
         struct frame frame = chain[i];
@@ -360,7 +359,7 @@ static bool add_frame(struct nsys *nsys, struct sqlite_rows *rows, struct stacks
         return false;
     stacks->sample = sample;
     if (stacks->chain_length == CHAIN_MAX)
-        return true; /* deeper callers are cut off */
+        return true; /* outer callers are dropped */
     if (!sqlite_strings_column(&nsys->strings, rows, CHAIN_SYMBOL, &frame.function, status) ||
         !sqlite_strings_column(&nsys->strings, rows, CHAIN_MODULE, &frame.module, status) ||
         !GROW(stacks->chain, &stacks->chain_capacity, stacks->chain_length + 1, status))

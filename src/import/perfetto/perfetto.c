@@ -1,7 +1,13 @@
-/* Perfetto traces (.pftrace): track events become ranges, marks and counters, and GPU render stages
- * become activities. This file reads the packets one by one, decompresses them and keeps what each
- * sequence has interned. Packets are read in file order, in which the events of one track are
- * ordered in time. */
+/* Perfetto traces (.pftrace): track events become ranges, marks and counters; perfetto_gpu.c turns
+ * GPU render stages into activities. Packets are read in file order, in which the events of one
+ * track must be ordered by time.
+ *
+ * Clocks: a packet can use any clock that a snapshot relates to the trace's own (boot time, unless
+ * a snapshot names another); the latest snapshot before the packet counts. Clocks of a sequence can
+ * use other units and increments.
+ *
+ * Tracks: every track with slices becomes a thread; one that is not a thread gets a negative tid.
+ * Slices of a track nest: an end closes the innermost open one. */
 #include "import/perfetto/perfetto.h"
 
 #include <inttypes.h>
@@ -16,7 +22,7 @@
 
 enum {
     PACKET_MAX = 256 << 20,   /* bytes of one packet */
-    UNPACKED_MAX = 512 << 20, /* bytes of a compressed packet when it is unpacked */
+    UNPACKED_MAX = 512 << 20, /* bytes of a decompressed packet */
 };
 
 uint32_t perfetto_name(const struct perfetto_sequence *sequence, enum name_kind kind,
@@ -103,7 +109,7 @@ bool perfetto_check_times(struct perfetto_import *import, enum trace_table table
 enum {
     CLOCK_REALTIME_ID = 1,
     CLOCK_BOOTTIME_ID = 6,
-    CLOCK_SCOPED_FIRST = 64, /* clocks that belong to one sequence */
+    CLOCK_SCOPED_FIRST = 64, /* clocks of one sequence */
     CLOCK_SCOPED_LAST = 127,
 
     SNAPSHOT_CLOCK = 1,
@@ -155,7 +161,7 @@ static struct snapshot_clock read_snapshot_clock(struct text bytes) {
     return clock;
 }
 
-/* The reading of the trace's own clock in a snapshot; false when it has none. */
+/* The time of the trace's clock in a snapshot; false when it has none. */
 static bool snapshot_reference(struct text bytes, uint64_t primary, uint64_t *time) {
     struct protobuf message = protobuf_of(bytes);
     struct protobuf_field field;
@@ -203,8 +209,7 @@ static bool perfetto_read_snapshot(struct perfetto_import *import, uint64_t sequ
     return true;
 }
 
-/* Sums wrap around as the unsigned values of the file do; what is impossible is found by the rows'
- * checks. */
+/* Sums wrap around; the checks of rows catch impossible times. */
 static int64_t perfetto_time(struct perfetto_import *import, uint64_t sequence, uint64_t clock_id,
                              uint64_t value) {
     uint64_t primary = import->primary_clock ? import->primary_clock : CLOCK_BOOTTIME_ID;
@@ -296,8 +301,7 @@ static void json_value(struct buffer *json, const struct perfetto_annotation *va
     }
 }
 
-/* The annotations with plain values as a JSON object; the writer's string, 0 when there are none.
- */
+/* The scalar annotations as a JSON object: a string id, 0 when there are none. */
 static uint32_t detail_of(struct perfetto_import *import, const struct perfetto_packet *packet,
                           const struct perfetto_event *event) {
     struct protobuf message = protobuf_of(event->message);
@@ -351,7 +355,7 @@ static bool begin_slice(struct perfetto_import *import, struct perfetto_track *t
 
 static bool end_slice(struct perfetto_import *import, struct perfetto_track *track, int64_t time) {
     if (track->depth == 0) {
-        import->without_begin++; /* it began before the recording did */
+        import->without_begin++; /* it began before the recording */
         return true;
     }
     const struct open_slice *slice = &track->open[--track->depth];
@@ -393,7 +397,7 @@ static bool write_counter(struct perfetto_import *import, const struct perfetto_
     return true;
 }
 
-/* What a legacy event's phase means as a type; 0: not one that is read. */
+/* The event type of a legacy phase; 0: unsupported. */
 static unsigned type_of_phase(int32_t phase) {
     switch (phase) {
     case 'B':
@@ -536,7 +540,7 @@ static bool read_track_ids(struct perfetto_import *import, struct text bytes,
     struct protobuf_field field;
     while (protobuf_next(&message, &field)) {
         struct text name = protobuf_text(&field);
-        if (field.number == PROCESS_PID) /* the same in both */
+        if (field.number == PROCESS_PID) /* equals THREAD_PID */
             track->pid = (uint64_t)(uint32_t)protobuf_integer(&field);
         else if (thread && field.number == THREAD_TID)
             track->tid = protobuf_integer(&field);
@@ -588,7 +592,7 @@ static void read_legacy(const struct perfetto_sequence *sequence, struct text by
     }
 }
 
-/* Times that older producers put into the event itself, in microseconds. */
+/* Older producers put times into the event, in microseconds. */
 static void read_event_time(struct perfetto_packet *packet, int64_t microseconds, bool relative) {
     struct perfetto_sequence *sequence = packet->sequence;
     int64_t sum;
@@ -656,7 +660,7 @@ static bool read_event(struct perfetto_import *import, struct perfetto_packet *p
 
 static bool read_packets(struct perfetto_import *import, struct text bytes);
 
-/* Unpacks a zlib stream of packets and reads them; they may not hold another. */
+/* Decompresses a zlib stream of packets and reads them. Nested compression is an error. */
 static bool read_compressed(struct perfetto_import *import, struct text bytes) {
     struct buffer unpacked = {0};
     char piece[64 * 1024];
@@ -697,7 +701,7 @@ static void read_thread_reference(struct perfetto_sequence *sequence, struct tex
             sequence->reference_us = protobuf_integer(&field);
 }
 
-/* What holds for the whole packet wherever in it it stands. */
+/* Fields that apply to the whole packet, wherever they are in it. */
 struct packet_head {
     uint64_t sequence, clock, timestamp;
     bool has_timestamp, cleared;
@@ -726,8 +730,7 @@ static bool read_head(struct perfetto_import *import, struct text bytes, struct 
                        import->offset);
 }
 
-/* Packets full of events of kinds that ridge has no use for yet: ftrace, heap graphs, CPU samples.
- */
+/* Packets of unsupported events: ftrace, heap graphs, CPU samples. */
 static bool holds_unread_events(uint32_t payload) {
     enum { FTRACE = 1, PROCESS_STATS = 9, SYS_STATS = 7, HEAP_GRAPH = 56, PERF_SAMPLE = 66 };
     return payload == FTRACE || payload == PROCESS_STATS || payload == SYS_STATS ||
@@ -758,7 +761,8 @@ static bool read_payload(struct perfetto_import *import, struct perfetto_packet 
     }
 }
 
-/* Interned names and defaults count for the events of their own packet too: they are read first. */
+/* Interned names and defaults apply to the events of their own packet too, so they are read first.
+ */
 static bool read_state(struct perfetto_import *import, struct perfetto_sequence *sequence,
                        uint64_t sequence_id, struct text bytes) {
     struct protobuf message = protobuf_of(bytes);
@@ -815,8 +819,8 @@ static bool read_packets(struct perfetto_import *import, struct text bytes) {
                        import->offset);
 }
 
-/* How many bytes of the window the next packet and what stands in front of it take; 0 when it is
- * not all there, and SIZE_MAX when it cannot be a packet. */
+/* The size of the next packet with its header; 0 when it is incomplete, SIZE_MAX when it is not a
+ * packet. */
 static size_t packet_size(const struct input *input, struct text *packet) {
     struct protobuf message = protobuf_of((struct text){input->data, input->length});
     uint64_t tag, length;
@@ -921,13 +925,13 @@ static bool perfetto_run(const struct import_source *source, const struct import
     if (ok)
         write_meta(&import);
     else if (status->code == STATUS_OK)
-        ok = trace_writer_failed(writer); /* trace_writer_finish() says why */
+        ok = trace_writer_failed(writer); /* trace_writer_finish() reports the error */
     perfetto_finish(&import);
     input_close(&input);
     return ok;
 }
 
-/* Whether a field has the wire type that TracePacket gives it, where the number is well known. */
+/* Whether a well-known field has the wire type that TracePacket defines. */
 static bool has_wire_type(const struct protobuf_field *field, bool *typical) {
     switch (field->number) {
     case PACKET_TIMESTAMP:

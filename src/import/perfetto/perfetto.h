@@ -96,8 +96,7 @@ enum name_kind {
     NAME_KINDS
 };
 
-/* One producer's stream of packets: what it has interned, and what holds unless a packet says
- * otherwise. */
+/* One producer's packet sequence: its interned names and defaults. */
 struct perfetto_sequence {
     struct map names[NAME_KINDS]; /* interned id to text id */
     uint64_t default_track, default_clock;
@@ -106,7 +105,7 @@ struct perfetto_sequence {
 
 struct open_slice {
     int64_t start;
-    uint32_t name, domain, detail; /* the writer's strings */
+    uint32_t name, domain, detail; /* string ids of the trace */
 };
 
 struct perfetto_track {
@@ -116,7 +115,7 @@ struct perfetto_track {
     uint32_t name; /* text id */
     bool is_process, is_thread;
     bool named;      /* the thread's row has this name */
-    uint32_t thread; /* the writer's, 0 = none yet */
+    uint32_t thread; /* row of the trace, 0 = none yet */
     struct open_slice *open;
     size_t depth, capacity;
 };
@@ -125,14 +124,14 @@ struct perfetto_clock {
     uint64_t multiplier;
     bool incremental;
     uint64_t last;
-    int64_t offset; /* from this clock, in ns, to the trace's */
+    int64_t offset; /* add to get the trace's clock, in ns */
 };
 
 struct perfetto_import {
     const struct import_options *options;
     struct trace_writer *writer;
     struct status *status;
-    uint64_t offset; /* of the packet being read, for messages */
+    uint64_t offset; /* of the current packet, for messages */
     uint64_t events;
     struct intern texts;
     struct map sequence_by_id, track_by_uuid, clock_by_id;
@@ -151,16 +150,16 @@ struct perfetto_import {
     struct buffer json;
     /* perfetto_gpu.c */
     struct map counter_names;
-    struct map entities; /* of the current session: devices, queues and threads that have rows */
+    struct map entities; /* rows of devices, queues and threads, by key */
 };
 
-/* One packet's fields that events need. */
+/* What events need of their packet. */
 struct perfetto_packet {
     struct perfetto_sequence *sequence;
     int64_t time;
 };
 
-/* One debug annotation: its name and the last value it has. */
+/* A debug annotation. */
 struct perfetto_annotation {
     uint32_t name; /* text id */
     uint32_t field;
@@ -168,7 +167,7 @@ struct perfetto_annotation {
     struct text text;
 };
 
-/* A track event taken apart; annotations and repeated fields stay in `message`. */
+/* A parsed track event; annotations and repeated fields stay in `message`. */
 struct perfetto_event {
     unsigned type;
     uint64_t track;
@@ -180,18 +179,17 @@ struct perfetto_event {
     struct text message;
 };
 
-/* Text id of an interned name of this sequence; 0 when it is not known. */
+/* The text id of an interned name; 0 when it is unknown. */
 uint32_t perfetto_name(const struct perfetto_sequence *sequence, enum name_kind kind,
                        uint64_t interned);
 bool perfetto_intern(struct perfetto_import *import, struct text text, uint32_t *id);
 uint32_t perfetto_string(struct perfetto_import *import, uint32_t text);
-/* The track of that uuid, made where it is not known; NULL when out of memory. */
+/* The track with this uuid, created on first use; NULL when out of memory. */
 struct perfetto_track *perfetto_track(struct perfetto_import *import, uint64_t uuid);
 void perfetto_annotation(struct perfetto_import *import, const struct perfetto_sequence *sequence,
                          struct text message, struct perfetto_annotation *annotation);
 
-/* Checks the times of a row of `table`; marks have no duration. Impossible times fail, or, with
- * --skip-invalid, set *drop. */
+/* Checks the times of a row of `table`. Invalid times fail, or set *drop with --skip-invalid. */
 bool perfetto_check_times(struct perfetto_import *import, enum trace_table table, int64_t time,
                           int64_t duration, bool *drop);
 

@@ -1,5 +1,5 @@
-/* GPU packets of Perfetto: render stages become activities of a queue, Vulkan submissions the calls
- * that launched them (their submission id is the correlation), counter events counters. */
+/* GPU packets of Perfetto traces: render stages become activities, Vulkan submissions the calls
+ * that launched them (the submission id is the correlation id), and counter events counters. */
 #include "import/perfetto/perfetto.h"
 
 #include <inttypes.h>
@@ -40,7 +40,7 @@ enum {
     SUBMIT_ID = 6,
 };
 
-/* Rows of devices, queues and threads are written once and found again by what they stand for. */
+/* Rows of devices, queues and threads are written once and found by their key. */
 static uint64_t entity_key(enum trace_table table, uint64_t a, uint64_t b, uint64_t c) {
     uint64_t parts[4] = {table, a, b, c};
     return checksum64(parts, sizeof parts);
@@ -51,7 +51,7 @@ static uint32_t entity_find(const struct perfetto_import *import, uint64_t key) 
     return known ? (uint32_t)*known : 0;
 }
 
-/* A failure to remember costs a second row, no more. */
+/* Without memory for the key, the row is written again later, which is harmless. */
 static uint32_t entity_add(struct perfetto_import *import, uint64_t key, uint32_t id) {
     struct status ignored;
     map_set(&import->entities, key, id, &ignored);

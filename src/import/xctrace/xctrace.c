@@ -1,10 +1,16 @@
-/* What does an Instruments trace hold? A folder of `xctrace export` tables with their table of
- * contents, one such table, or a .trace bundle that xctrace exports first.
+/* Instruments traces: a folder of `xctrace export` tables with their table of contents, a single
+ * table, or a .trace bundle, which xctrace exports first.
  *
- * Instruments records the whole machine; only rows of the target process are events here. The table
- * of contents names the target; without one the busiest process is taken, and said so. Files are
- * read one after another, each as a stream, in the order that the tables depend on each other.
- */
+ * File names are chosen by users, so files are classified by content. Names inside a .trace bundle
+ * are fixed.
+ *
+ * Instruments records the whole machine; only rows of the target process become events. The table
+ * of contents names the target; without it, the process with the most rows is used, with a warning.
+ * Tables are read one after another as streams, in order of their dependencies.
+ *
+ * The format of a .trace bundle is not public, so Apple's xctrace exports the table of contents and
+ * each table that ridge reads into a temporary folder. Without xctrace (not on a Mac with Xcode),
+ * the message has the commands to run there. */
 #include "import/xctrace/xctrace.h"
 
 #include <dirent.h>
@@ -31,7 +37,7 @@
 struct xctrace_file {
     char *path;
     enum xctrace_file_kind kind;
-    unsigned rank; /* of its first schema among those that are read */
+    unsigned rank; /* index of its schema in xctrace_kinds */
 };
 
 struct xctrace_files {
@@ -93,8 +99,8 @@ static unsigned rank_of(struct text schema) {
 #endif
 }
 
-/* Sets kind and rank of the file. A file that cannot be opened or decompressed is no part of an
- * export; fails when memory is short or reading fails. */
+/* Sets kind and rank of the file. A file that cannot be opened or decompressed is XCTRACE_OTHER;
+ * fails when memory is short or reading fails. */
 static bool xctrace_file_inspect(struct xctrace_file *file, struct status *status) {
     struct input input;
     struct status why = {0};
@@ -163,7 +169,8 @@ static int by_reading_order(const void *left, const void *right) {
     return strcmp(a->path, b->path);
 }
 
-/* Lists what is in a folder, without XCTRACE_OTHER. Finish it also after a failure. */
+/* Lists the files of a folder, without XCTRACE_OTHER. Call xctrace_files_finish() even after a
+ * failure. */
 static bool xctrace_files_list(const char *folder, struct xctrace_files *files,
                                struct status *status) {
     DIR *directory = opendir(folder);
@@ -233,7 +240,7 @@ struct toc_parser {
     bool failed;
     unsigned depth;
     bool in_target;
-    struct text *destination; /* of the text being read, or NULL */
+    struct text *destination; /* of the current text, or NULL */
     struct buffer content;
 };
 
@@ -299,7 +306,7 @@ static void begin_in_target(struct toc_parser *toc, const XML_Char *name,
     }
 }
 
-/* Where the text of a summary's element goes. */
+/* The destination of a summary element's text. */
 static struct text *summary_text(struct xctrace_toc *toc, const XML_Char *name) {
     const struct {
         const char *name;
@@ -436,7 +443,7 @@ static int64_t days_to(int64_t year, int64_t month, int64_t day) {
     return era * 146097 + day_of_era - 719468;
 }
 
-/* Takes `digits` digits and, when it is not 0, the byte after them. */
+/* Parses `digits` digits and, when it is not 0, the byte `after`. */
 static bool take_number(struct text *text, size_t digits, char after, int64_t low, int64_t high,
                         int64_t *number) {
     struct text part = {text->data, digits};
@@ -450,7 +457,7 @@ static bool take_number(struct text *text, size_t digits, char after, int64_t lo
     return true;
 }
 
-/* Takes ".999" and the like; nanoseconds, further digits ignored. */
+/* Parses ".999" as nanoseconds; further digits are ignored. */
 static int64_t take_fraction(struct text *text) {
     int64_t nanoseconds = 0, unit = 100000000;
     if (text->length == 0 || text->data[0] != '.')
@@ -514,7 +521,7 @@ static bool no_xctrace(const char *bundle, struct status *status) {
         bundle, bundle);
 }
 
-/* Runs xctrace with its output thrown away. *found is false when there is no such program. */
+/* Runs xctrace without output. *found is false when there is no such program. */
 static bool run_xctrace(char *const *arguments, bool *found, int *result, struct status *status) {
     posix_spawn_file_actions_t actions;
     pid_t child;
@@ -612,7 +619,7 @@ static bool xctrace_bundle_export(const char *bundle, char **folder, struct stat
 
 /* ---- import ---- */
 
-/* How many rows each process has in a table: to choose a target when nobody names one. */
+/* Rows per process, to choose a target when no table of contents names one. */
 struct census {
     struct map rows; /* by pid */
     uint64_t best_pid, best_rows;
@@ -650,7 +657,7 @@ static bool read_table(const char *path, struct xctrace_reader *reader, struct s
     return ok;
 }
 
-/* A table that is being imported. */
+/* The table that is being imported. */
 struct document {
     struct xctrace *import;
     const struct xctrace_kind *kind;
@@ -727,7 +734,7 @@ static bool guess_target(struct xctrace *import, const struct xctrace_file *tabl
     return ok;
 }
 
-/* Of several tables of contents beside one table, the one whose target has rows in it. */
+/* Chooses the table of contents whose target has rows in the table. */
 static bool choose_toc(struct xctrace *import, const struct xctrace_files *beside,
                        const struct xctrace_file *table, struct status *status) {
     struct census census = {0};
@@ -901,7 +908,7 @@ static bool import_folder(struct xctrace *import, const char *folder, struct sta
     return ok;
 }
 
-/* The folder that a file lies in. */
+/* The folder of a file. */
 static char *folder_of(const char *path, struct status *status) {
     const char *slash = strrchr(path, '/');
     if (!slash)

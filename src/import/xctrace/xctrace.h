@@ -1,6 +1,6 @@
-/* What the files of the Instruments importer share: the table of contents, and the state of one
- * import that all table kinds write through.
- */
+/* Shared by the parts of the Instruments importer: the table of contents and the state of one
+ * import. xctrace.c finds and reads the files, xctrace_table.c parses tables, xctrace_metal.c
+ * handles rows of the GPU, xctrace_host.c those of the CPU. */
 #ifndef RIDGE_IMPORT_XCTRACE_XCTRACE_H
 #define RIDGE_IMPORT_XCTRACE_XCTRACE_H
 
@@ -9,32 +9,32 @@
 #include "import/import.h"
 #include "import/xctrace/xctrace_table.h"
 
-/* A file of an export, by its first bytes. `schema`: of a table, "" where they do not hold it. */
+/* The kind of a file by its first bytes; *schema is that of a table, "" where they do not have it. */
 enum xctrace_file_kind {
     XCTRACE_OTHER,
     XCTRACE_TOC,
     XCTRACE_TABLE,
-    XCTRACE_LFS_POINTER, /* Git left a pointer in place of an XML file */
+    XCTRACE_LFS_POINTER, /* a Git LFS pointer in place of an XML file */
     XCTRACE_EMPTY,       /* an XML file whose export failed */
 };
 enum xctrace_file_kind xctrace_file_kind(struct text head, struct text *schema);
 
-/* What a table of contents says about its first run. Texts are "" where it is silent; they live in
- * the arena. A zeroed one is what a missing table of contents says. */
+/* The table of contents of the first run. Texts are "" when absent and live in the arena. A zeroed
+ * struct stands for a missing table of contents. */
 struct xctrace_toc {
     struct arena arena;
     unsigned run_count;
     uint64_t run_number;
     struct text target_name, target_arguments;
-    uint64_t target_pid; /* 0 = not told: all processes were recorded */
+    uint64_t target_pid; /* 0 = unknown: all processes were recorded */
     struct text host, model, system, system_version;
     struct text start_date, end_reason, instruments_version, template_name, recording_mode;
-    uint64_t sample_ns; /* between two samples, of the time-sample table; 0 = not told */
+    uint64_t sample_ns; /* sampling interval of the time-sample table; 0 = unknown */
     struct intern schemas;
 };
 
 struct xctrace_signposts {
-    struct intern keys; /* of intervals that have begun: process, identifier, name, subsystem */
+    struct intern keys; /* of open intervals: process, identifier, name, subsystem */
     size_t *open;       /* by key: index + 1 of the innermost begin, 0 = none */
     size_t open_capacity;
     struct xctrace_begin *begins;
@@ -45,30 +45,30 @@ struct xctrace {
     const struct import_options *options;
     struct trace_writer *writer;
     struct xctrace_toc toc;
-    int64_t time_limit; /* of a start plus a duration */
-    unsigned run;       /* the one run that is imported; 0 until a table names one */
+    int64_t time_limit; /* maximum of start + duration */
+    unsigned run;       /* the run that is imported; 0 until a table names one */
 
     uint64_t target_pid;
     uint32_t process;
     struct map threads;               /* tid -> thread */
-    struct intern devices, queues;    /* labels, and labels with channels, by order of appearance */
-    struct map device_ids, queue_ids; /* of those, in the trace */
+    struct intern devices, queues;    /* labels, and labels with channels, in order of appearance */
+    struct map device_ids, queue_ids; /* their rows */
     struct map command_buffers;       /* of the target */
     struct map counter_names;         /* counter id -> string */
     struct map frames, stacks;        /* (function, module) -> frame; (parent, frame) -> stack */
     struct xctrace_signposts signposts;
 
     bool has_time_profile, has_signpost_intervals;
-    uint64_t rows;       /* of the tables that were read */
-    uint64_t foreign;    /* GPU rows of other processes, and of none */
-    uint64_t nested;     /* GPU rows inside others, or not active */
+    uint64_t rows;       /* of tables that were read */
+    uint64_t foreign;    /* GPU rows of other processes or of none */
+    uint64_t nested;     /* nested or inactive GPU rows */
     uint64_t incomplete; /* rows without a time */
-    uint64_t unresolved; /* references that lead nowhere */
-    uint64_t unpaired;   /* signposts that begin or end alone */
-    uint64_t other_runs; /* tables that belong to another run */
+    uint64_t unresolved; /* references to undefined ids */
+    uint64_t unpaired;   /* signposts without a begin or an end */
+    uint64_t other_runs; /* tables of other runs */
 };
 
-/* A schema that is imported: its columns by mnemonic, and what a row of it becomes. */
+/* A schema that is imported: its columns by mnemonic, and the function that handles a row. */
 struct xctrace_kind {
     const char *schema;
     const char *const *columns;
@@ -76,9 +76,9 @@ struct xctrace_kind {
                 struct status *status);
 };
 
-/* In the order of reading: what others depend on comes first. NULL ends it. */
+/* In reading order: dependencies come first. Ends with NULL. */
 extern const struct xctrace_kind *const xctrace_kinds[];
-/* The kind of a schema, or NULL; *rank is its place in that order. */
+/* The kind of a schema, or NULL; *rank is its index in xctrace_kinds. */
 const struct xctrace_kind *xctrace_kind_of(struct text schema, unsigned *rank);
 
 extern const struct xctrace_kind xctrace_gpu_intervals, xctrace_encoders, xctrace_submissions,
@@ -86,13 +86,11 @@ extern const struct xctrace_kind xctrace_gpu_intervals, xctrace_encoders, xctrac
     xctrace_gpu_states, xctrace_counter_info, xctrace_counter_values, xctrace_counter_intervals,
     xctrace_time_profile, xctrace_time_sample, xctrace_signpost_events, xctrace_signpost_intervals;
 
-/* Counts what never ended and frees what was open. */
+/* Counts unmatched begins and frees the state. */
 void xctrace_signposts_finish(struct xctrace *import);
 
-/* What every row function needs. */
-
-/* The time of a row. *use is false for a row to pass over: without a time, or with an impossible
- * one when those are to be dropped. A `duration` of NULL reads the start only. */
+/* The time of a row. *use is false for a row to skip: without a time, or with an invalid one that
+ * is dropped. With `duration` NULL, only the start is read. */
 bool xctrace_span(struct xctrace *import, const struct xctrace_table *table, uint32_t start_cell,
                   uint32_t duration_cell, int64_t *start, int64_t *duration, bool *use,
                   struct status *status);
@@ -103,7 +101,7 @@ bool xctrace_thread(struct xctrace *import, const struct xctrace_table *table, u
                     uint32_t *thread, struct status *status);
 /* The string id of a cell's text. */
 uint32_t xctrace_string(struct xctrace *import, const struct xctrace_table *table, uint32_t cell);
-/* A label cell's first text that says something: a child's, or its own. */
+/* The first non-empty text of a label cell: a child's or its own. */
 struct text xctrace_label(const struct xctrace_table *table, uint32_t cell);
 
 #endif

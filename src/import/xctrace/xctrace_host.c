@@ -18,7 +18,7 @@
 struct xctrace_begin {
     int64_t time;
     uint32_t thread;
-    size_t outer; /* index + 1 of the begin of the same key around it */
+    size_t outer; /* index + 1 of the enclosing begin of the same key */
 };
 
 enum {
@@ -184,7 +184,7 @@ void xctrace_signposts_finish(struct xctrace *import) {
 
 /* ---- samples ---- */
 
-/* Instruments samples every millisecond unless told otherwise. */
+/* The default sampling interval of Instruments. */
 #define DEFAULT_SAMPLE_NS 1000000
 
 static bool push_frame(struct xctrace *import, uint32_t function, uint32_t module, uint32_t *stack,
@@ -284,7 +284,7 @@ static const char *const sample_columns[] = {
     "time", "thread", "cp-kernel-callstack", "cp-user-callstack", "sample-type", NULL,
 };
 
-/* Rows of other types (stack shots at the beginning) are no samples of the timer. */
+/* Rows of other types (stack shots at the start) are not timer samples. */
 static bool sample_row(struct xctrace *import, const struct xctrace_table *table,
                        const uint32_t *cells, struct status *status) {
     struct row_sample sample = {.weight = DEFAULT_SAMPLE_NS};

@@ -1,10 +1,9 @@
-/* What did Metal do: on the GPU, in the application's encoders and submissions, in the driver?
+/* Metal: the GPU, the application's encoders and submissions, the driver, and GPU counters.
  *
- * The GPU's finest interval is an encoder, so an encoder is what ridge calls a kernel (or a copy,
- * where it is a blit), and encoding it is the call that launches it: both carry the encoder's id.
- * Tables of GPU and driver hold every process of the machine; only the target's rows are taken.
- * Completions name no process, so they are told by the command buffers of the target.
- */
+ * The finest GPU interval is an encoder, so an encoder is a kernel (or, for a blit, a copy), and
+ * encoding it is the call that launches it; both have the encoder's id. Tables of the GPU and the
+ * driver have rows of all processes; only the target's are used. Completions have no process and
+ * are matched by the target's command buffers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #include "base/json_write.h"
 #include "import/xctrace/xctrace.h"
 
-/* An id of 2^64-1 means that there is none. */
+/* An id of 2^64-1 means none. */
 static uint64_t object_id(const struct xctrace_table *table, uint32_t cell) {
     uint64_t id;
     return xctrace_integer(table, cell, &id) && id != UINT64_MAX ? id : 0;
@@ -258,7 +257,7 @@ enum {
     INTERVAL_THREAD,
     INTERVAL_PROCESS,
     INTERVAL_TYPE,
-    INTERVAL_LABELS, /* and the following: the first that says something is the name */
+    INTERVAL_LABELS, /* and the following: the first non-empty one is the name */
     INTERVAL_COLUMNS = INTERVAL_LABELS + 3,
 };
 static const char *const interval_columns[] = {
@@ -307,7 +306,7 @@ const struct xctrace_kind xctrace_application_intervals = {"metal-application-in
 enum { STATE_START, STATE_STATE, STATE_CHANNELS, STATE_DEVICE };
 static const char *const state_columns[] = {"start", "state", "num-events", "gpu", NULL};
 
-/* The whole machine's: how many channels are busy from this moment on. */
+/* Of the whole machine: the number of busy channels from this time on. */
 static bool state_row(struct xctrace *import, const struct xctrace_table *table,
                       const uint32_t *cells, struct status *status) {
     struct row_counter counter = {0};
@@ -350,7 +349,7 @@ static bool info_row(struct xctrace *import, const struct xctrace_table *table,
 
 const struct xctrace_kind xctrace_counter_info = {"gpu-counter-info", info_columns, info_row};
 
-/* False for what is not a finite number. */
+/* False unless it is a finite number. */
 static bool number_of(const struct xctrace_table *table, uint32_t cell, double *number) {
     char digits[64];
     struct text text = xctrace_text(table, cell);

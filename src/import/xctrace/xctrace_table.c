@@ -1,12 +1,14 @@
-/* What are the rows of this exported Instruments table?
+/* Parses a table that xctrace exported, and reads the cells of its rows.
  *
  * Cells are positional, and every value is written once: later occurrences are `<tag ref="N"/>`, at
- * any depth, also into composite values of earlier rows. So each element that has an id becomes a
- * value (tag, text, children) that is kept, and a reference is replaced by the value it names while
- * it is read. A value gets its number when its element ends and only earlier numbers can be its
- * children: references to an element that is still open, cycles among them, lead to NULL.
- * Documents come from strangers: no DTD, bounded depth, bounded token and text lengths.
- */
+ * any depth, also into composite values of earlier rows. Each element with an id becomes a value
+ * (tag, text, children) that is kept, and a reference is replaced by its value during parsing. A
+ * value gets its number when its element ends, so only earlier numbers can be its children:
+ * references to an open element, and so cycles, are NULL. Documents are untrusted: no DTD, bounded
+ * depth, bounded token and text lengths.
+ *
+ * Rows without a time are open-ended or not timed; they are counted and skipped. A time that is
+ * present but invalid is an error. */
 #include "import/xctrace/xctrace_table.h"
 
 #include <expat.h>
@@ -22,7 +24,7 @@ enum {
     DEPTH_MAX = 64,
     COLUMNS_MAX = 256,
     TOKEN_BYTES_MAX = 4 << 20,
-    /* What one value may cost each of the many rows that refer to it. */
+    /* Limits of one value, which many rows can refer to. */
     TEXT_BYTES_MAX = 64 * 1024,
     CHILDREN_MAX = 4096,
     WINDOW_BYTES_MAX = 1 << 20,
@@ -39,10 +41,10 @@ struct value {
 struct open_element {
     uint32_t tag;
     uint64_t id;    /* 0 = none */
-    uint32_t value; /* what a reference leads to */
+    uint32_t value; /* target of a reference */
     bool is_reference, is_null;
-    size_t text_at;      /* of its own text in `content` */
-    size_t attribute_at; /* of the text to use when it has none of its own */
+    size_t text_at;      /* of its text in `content` */
+    size_t attribute_at; /* of the text to use when it has none */
     size_t children_at;  /* in `pending` */
 };
 
@@ -61,13 +63,13 @@ struct xctrace_table {
     struct buffer texts;
     struct intern tags;
 
-    /* value numbers by id: an array as long as ids come in order, a map for the rest */
+    /* value numbers by id: an array while ids are in order, a map for the rest */
     uint32_t *by_id;
     size_t by_id_capacity, ids_seen;
     size_t by_id_count;
     struct map by_wild_id;
 
-    /* where the parser is */
+    /* position of the parser */
     unsigned depth;
     unsigned row_depth, schema_depth; /* 0 = outside */
     struct open_element open[DEPTH_MAX + 1];
@@ -75,16 +77,16 @@ struct xctrace_table {
     uint32_t *pending;     /* children of the open elements */
     size_t pending_count, pending_capacity;
 
-    /* the row's beginning, to return to when the row defined no ids */
+    /* start of the row, to return to when the row defined no ids */
     size_t row_values, row_children, row_texts, row_ids;
 
-    /* the schema in force */
+    /* the current schema */
     unsigned run;
     struct buffer schema;
     unsigned column_count;
     uint32_t column_names[COLUMNS_MAX]; /* in tags */
     unsigned wanted_count;
-    int wanted_column[XCTRACE_WANTED_MAX]; /* -1 = the schema lacks it */
+    int wanted_column[XCTRACE_WANTED_MAX]; /* -1 = not in the schema */
     bool wanted;
     uint64_t row;
 };
@@ -151,7 +153,7 @@ static struct text trimmed(struct text text) {
     return text;
 }
 
-/* What stands for the text of an element that has none: its name (frames, binaries), its human form
+/* The text of an element without one: its name (frames, binaries), its formatted value
  * (composites), its address (frames without symbols). */
 static const char *text_attribute(const XML_Char **attributes) {
     static const char *const names[] = {"name", "fmt", "addr"};
@@ -186,7 +188,7 @@ static bool begin_cell(struct xctrace_table *table, const XML_Char *name,
     return true;
 }
 
-/* Turns the element into a value whose children are those pending for it. */
+/* Turns the element into a value with its pending children. */
 static bool add_value(struct xctrace_table *table, const struct open_element *element,
                       uint32_t *number) {
     struct text content = buffer_as_text(&table->content);
@@ -314,7 +316,8 @@ static void end_mnemonic(struct xctrace_table *table) {
         no_memory(table);
 }
 
-/* A later node may lie in another run and inherit the first one's schema: ask about it again. */
+/* A later node can belong to another run and inherit the first one's schema, so the columns are
+ * requested again. */
 static void begin_node(struct xctrace_table *table, const XML_Char **attributes) {
     const char *path = attribute(attributes, "xpath");
     const char *run = path ? strstr(path, "/run[") : NULL;
@@ -562,7 +565,7 @@ uint64_t xctrace_pid(const struct xctrace_table *table, uint32_t cell) {
     return xctrace_integer(table, number, &pid) ? pid : 0;
 }
 
-/* "Main Thread 0x1cbb9a (sm_host, pid: 17804)" is called "Main Thread". */
+/* "Main Thread 0x1cbb9a (sm_host, pid: 17804)" is named "Main Thread". */
 static struct text thread_name(struct text human) {
     ptrdiff_t number = text_find(human, " 0x");
     if (number >= 0)

@@ -1,11 +1,10 @@
-/* What does a JAX or TensorFlow profile (XSpace, *.xplane.pb) hold?
+/* JAX and TensorFlow profiles (XSpace, *.xplane.pb).
  *
- * A plane per device and one for the host; on a GPU's plane the lines "Stream #N" are the work and
- * all other lines are derived from it. The file is one message whose fields are the planes, so it
- * is read plane by plane and each is decoded in place. Times: line timestamp in ns plus event
- * offset in ps. Offset and duration are each rounded half to even to ns, and the end is the rounded
- * start plus the rounded duration.
- */
+ * There is a plane for each device and one for the host. On a GPU's plane, the lines "Stream #N"
+ * are the work, and all other lines are derived from it. The file is one message whose fields are
+ * planes, so it is read plane by plane, and each is decoded in place. An event's time is the line's
+ * timestamp in ns plus an offset in ps. Offset and duration are each rounded half to even to ns;
+ * the end is the rounded start plus the rounded duration. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,9 +16,9 @@
 
 enum { SPACE_PLANE = 1, SPACE_HOSTNAME = 4, KEY_TYPE = 7, GROUP_START = 3, GROUP_END = 4 };
 #define PLANE_BYTES_MAX ((size_t)2 << 30)
-/* Timestamps beyond this are since 1970, others since the profile's start. */
+/* Larger timestamps are Unix times, smaller ones relative to the start of the profile. */
 #define EPOCH_NS ((int64_t)100000000000000000)
-/* No GPU has so many registers a thread: the tracer left the field unset. */
+/* No GPU has that many registers per thread: the tracer left the field unset. */
 enum { REGISTERS_MAX = 1024 };
 
 struct xplane {
@@ -41,7 +40,7 @@ static bool damaged(struct xplane *import, const unsigned char *at) {
                                             (uint64_t)(at - (unsigned char *)import->input->data)));
 }
 
-/* Where status has not been set by someone else, the bytes were bad. */
+/* Without another status, the bytes are damaged. */
 static bool failed(struct xplane *import, const unsigned char *damage) {
     return import->status->code == STATUS_OK && damage ? damaged(import, damage) : false;
 }
@@ -55,7 +54,7 @@ static int64_t nanoseconds(int64_t picoseconds) {
     return whole + (rest > 500 || (rest == 500 && whole % 2 != 0));
 }
 
-/* False when the time is impossible: *use is then whether to go on without the event. */
+/* False when the time is invalid; *use is then whether to continue without the event. */
 static bool event_time(struct xplane *import, const struct xplane_line *line,
                        const struct xplane_event *event, int64_t *start, int64_t *duration,
                        bool *use) {
@@ -86,7 +85,7 @@ static const struct xplane_value *stat_of(const struct xplane_event *event, enum
     return &event->stats.values[stat];
 }
 
-/* The value of "key:" in "key:value key:value ..."; "" when it is not there. */
+/* The value of "key:" in "key:value key:value ..."; "" when absent. */
 static struct text pair_value(struct text pairs, const char *key) {
     size_t length = strlen(key);
     while (pairs.length > 0) {
@@ -161,9 +160,8 @@ static enum copy_direction direction_between(unsigned from, unsigned to) {
     return is_host_memory(to) ? COPY_DTOH : COPY_DTOD;
 }
 
-/* Whether the event is a copy, and then which. Where the tracer itself calls a device-side copy's
- * kind "Unknown", nothing tells it from the kernel that the queue ran for it: those stay kernels,
- * and are counted for a warning. */
+/* Whether the event is a copy, and its kind. A device-side copy of kind "Unknown" cannot be
+ * distinguished from the kernel that did it: it stays a kernel and is counted for a warning. */
 static bool read_copy(struct xplane *import, const struct xplane_event *event,
                       struct row_activity *activity) {
     const struct xplane_value *details = stat_of(event, XPLANE_memcpy_details);
@@ -210,7 +208,7 @@ static void classify(struct xplane *import, const struct xplane_event *event,
     }
 }
 
-/* What XLA knows about the event, as a JSON object; 0 when it knows nothing. */
+/* XLA's metadata of the event as a JSON object; 0 when there is none. */
 static uint32_t detail_of(struct xplane *import, const struct xplane_event *event) {
     static const struct {
         const char *key;
@@ -285,7 +283,8 @@ static bool ends_with(struct text text, const char *suffix) {
     return text.length >= length && memcmp(text.data + text.length - length, suffix, length) == 0;
 }
 
-/* A correlated host event that is no API name is a launch under its kernel's name. */
+/* A host event with a correlation id that is not an API name is a launch, named after its kernel.
+ */
 static enum host_event host_event(const struct xplane_event *event) {
     if (is_api_name(event->name))
         return HOST_CALL;
@@ -345,7 +344,7 @@ static bool device_numbered(struct xplane *import, struct text label, uint64_t n
     return map_set(&import->devices, key, *device, import->status);
 }
 
-/* An allocator called "GPU_6_bfc" manages the memory of GPU 6; others the host's. */
+/* The allocator "GPU_6_bfc" manages the memory of GPU 6; others that of the host. */
 static bool allocator_device(struct xplane *import, struct text allocator, uint32_t *device) {
     *device = 0;
     uint64_t number;
@@ -414,7 +413,7 @@ static bool write_host_event(struct xplane *import, const struct xplane_line *li
     return true;
 }
 
-/* What the lines of a plane are. */
+/* The device and the kind of a plane's lines. */
 struct place {
     bool is_host, is_tpu;
     uint32_t device;
@@ -446,7 +445,7 @@ static bool import_line(struct xplane *import, const struct xplane_plane *plane,
     struct xplane_event event;
     const unsigned char *damage = NULL;
     uint32_t thread = 0, queue = 0;
-    bool work = is_work(place, line->name), good = true;
+    bool work = is_work(place, line->name), ok = true;
     uint32_t name = string_of(import, line->name);
     if (place->is_host)
         thread = trace_write_thread(
@@ -459,18 +458,18 @@ static bool import_line(struct xplane *import, const struct xplane_plane *plane,
                                                       .name = name});
     if (line->timestamp_ns > import->latest_timestamp)
         import->latest_timestamp = line->timestamp_ns;
-    while (good && xplane_next_event(plane, line, &event, &damage)) {
+    while (ok && xplane_next_event(plane, line, &event, &damage)) {
         if (++import->events % 4096 == 0 && trace_writer_failed(import->writer))
             return true;
         if (event.is_aggregate)
             import->aggregates++;
         else if (place->is_host)
-            good = write_host_event(import, line, &event, thread);
+            ok = write_host_event(import, line, &event, thread);
         else
-            good = work ? write_activity(import, line, &event, queue)
+            ok = work ? write_activity(import, line, &event, queue)
                         : write_device_range(import, line, &event, queue);
     }
-    return good && (!damage || damaged(import, damage));
+    return ok && (!damage || damaged(import, damage));
 }
 
 static uint64_t plane_number(const struct xplane_plane *plane, enum xplane_stat stat) {
@@ -534,14 +533,14 @@ static bool import_plane(struct xplane *import, const struct xplane_plane *plane
 static bool read_plane(struct xplane *import, struct text bytes) {
     struct xplane_plane plane;
     const unsigned char *damage = NULL;
-    bool good = xplane_plane_read(bytes, &plane, &damage, import->status);
-    good = good ? import_plane(import, &plane) : failed(import, damage);
+    bool ok = xplane_plane_read(bytes, &plane, &damage, import->status);
+    ok = ok ? import_plane(import, &plane) : failed(import, damage);
     xplane_plane_finish(&plane);
-    return good;
+    return ok;
 }
 
-/* Brings the next field of the file whole into the window. False at the end or on failure. Groups,
- * whose ends would have to be searched for again with every block read, are damage here. */
+/* Loads the next field of the file into the window. False at the end or on failure. Groups are
+ * treated as damage: finding their end would need a search after every block. */
 static bool next_field(struct xplane *import, struct protobuf_field *field, size_t *length,
                        bool *ended) {
     struct input *input = import->input;
@@ -570,17 +569,17 @@ static bool next_field(struct xplane *import, struct protobuf_field *field, size
 static bool read_space(struct xplane *import) {
     struct protobuf_field field;
     size_t length = 0;
-    bool ended = false, good = true, has_host = false;
-    while (good && next_field(import, &field, &length, &ended)) {
+    bool ended = false, ok = true, has_host = false;
+    while (ok && next_field(import, &field, &length, &ended)) {
         if (field.number == SPACE_PLANE && field.type == PROTOBUF_BYTES)
-            good = read_plane(import, field.bytes);
+            ok = read_plane(import, field.bytes);
         else if (field.number == SPACE_HOSTNAME && field.type == PROTOBUF_BYTES && !has_host) {
             trace_writer_meta(import->writer, META_HOST, field.bytes);
             has_host = true;
         }
         input_consume(import->input, length);
     }
-    return good && ended;
+    return ok && ended;
 }
 
 static void write_clock(struct xplane *import) {
@@ -618,17 +617,17 @@ static bool xplane_run(const struct import_source *source, const struct import_o
     trace_writer_meta(writer, META_SOURCE_TOOL, TEXT("XLA profiler"));
     import.process = trace_write_process(
         writer, &(struct row_process){.name = string_of(&import, TEXT("host"))});
-    bool good = read_space(&import);
-    if (good) {
+    bool ok = read_space(&import);
+    if (ok) {
         write_clock(&import);
         write_counts(&import);
     }
     map_finish(&import.devices);
     input_close(&input);
-    return good;
+    return ok;
 }
 
-/* The name of the first plane, of which only the beginning may be here. */
+/* The name of the first plane; the rest of it may be missing. */
 static struct text first_plane_name(struct text head) {
     struct protobuf message = protobuf_of(head);
     struct protobuf_field field;

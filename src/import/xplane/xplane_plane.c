@@ -1,7 +1,6 @@
-/* What do a plane's events say? Events carry ids; the plane's metadata turns them into names, and
- * statistics may refer to other metadata for their text. Field numbers are those of xplane.proto.
- * Metadata may follow the lines in the file, so the plane is walked twice.
- */
+/* Events have ids; the plane's metadata maps them to names, and statistics can refer to other
+ * metadata for their text. Field numbers are those of xplane.proto. Metadata can follow the lines
+ * in the file, so the plane is read twice. */
 #include "import/xplane/xplane_plane.h"
 
 enum {
@@ -31,7 +30,7 @@ enum {
 };
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 
-/* A text is written once but may be looked at for every event: longer ones are cut. */
+/* A text is stored once but may be read for every event, so long ones are truncated. */
 enum { NAME_BYTES_MAX = 16 * 1024, VALUE_BYTES_MAX = 4096 };
 
 static struct text cut(struct text text, size_t limit) {
@@ -125,7 +124,7 @@ static const struct xplane_stat_name *stat_name(const struct xplane_plane *plane
     return index ? &plane->stat_list[*index] : NULL;
 }
 
-/* A double as a whole number, where it is one that fits. */
+/* A double as an integer, if it is one that fits. */
 static uint64_t whole(double number) {
     return number >= 0 && number < 18446744073709549568.0 ? (uint64_t)number : 0;
 }
@@ -166,7 +165,7 @@ static bool read_stat(const struct xplane_plane *plane, struct text bytes,
     return !stat.damaged;
 }
 
-/* All statistics that a message holds in fields of that number. */
+/* Reads all statistics in fields of that number. */
 static bool read_stats(const struct xplane_plane *plane, struct text bytes, uint32_t number,
                        struct xplane_stats *stats, const unsigned char **damage) {
     struct protobuf message = protobuf_of(bytes);

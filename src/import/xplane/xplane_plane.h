@@ -1,6 +1,5 @@
 /* One XPlane of an XSpace, decoded in place: its names, its lines, and the events and statistics of
- * a line one after another. Texts point into the bytes that the plane was read from.
- */
+ * a line. Texts point into the plane's bytes. */
 #ifndef RIDGE_IMPORT_XPLANE_XPLANE_PLANE_H
 #define RIDGE_IMPORT_XPLANE_XPLANE_PLANE_H
 
@@ -9,7 +8,7 @@
 #include "base/text.h"
 #include "base/protobuf.h"
 
-/* The statistics that ridge understands, by the name that the plane's stat_metadata gives them. */
+/* The statistics that ridge reads, by their name in stat_metadata. */
 #define XPLANE_STATS(X)                                                                            \
     X(correlation_id)                                                                              \
     X(kernel_details)                                                                              \
@@ -71,20 +70,20 @@ struct xplane_event {
     struct text name;
     int64_t offset_ps, duration_ps;
     bool has_duration;
-    bool is_aggregate; /* a number of occurrences in place of a time */
+    bool is_aggregate; /* an occurrence count instead of a time */
     struct xplane_stats stats;
     const unsigned char *at; /* for messages */
 };
 
-/* Finish it also after a failure. Damage fails with the address of the bad byte in *damage. */
+/* Call xplane_plane_finish() even after a failure. On damage, *damage is the address of the bad byte. */
 bool xplane_plane_read(struct text bytes, struct xplane_plane *plane, const unsigned char **damage,
                        struct status *status);
 void xplane_plane_finish(struct xplane_plane *plane);
 
-/* Lines in order: begin with `*at` = protobuf_of(plane->bytes). False at the end. */
+/* Iterates lines; start with `*at` = protobuf_of(plane->bytes). False at the end. */
 bool xplane_next_line(const struct xplane_plane *plane, struct protobuf *at,
                       struct xplane_line *line, const unsigned char **damage);
-/* False at the end, and on damage, which is then in *damage. */
+/* False at the end and on damage, which sets *damage. */
 bool xplane_next_event(const struct xplane_plane *plane, struct xplane_line *line,
                        struct xplane_event *event, const unsigned char **damage);
 

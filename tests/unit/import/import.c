@@ -1,4 +1,4 @@
-/* Opening whatever the user gives, explaining what cannot be opened, and joining .ridge files. */
+/* Opening any file, explaining files that are not traces, and joining .ridge files. */
 #include "../test.h"
 
 #include <fcntl.h>
@@ -190,7 +190,7 @@ TEST(a_ridge_file_without_an_intact_chunk_is_refused_when_joined) {
     CHECK(strstr(status.message, "no intact data"));
 }
 
-/* Bytes that are no trace, and a part of what must be said about them. */
+/* Bytes that are not a trace, and a part of the message about them. */
 #define UNKNOWN(name, bytes, said)                                                                 \
     { name, bytes, sizeof(bytes) - 1, said }
 static const struct {

@@ -54,7 +54,7 @@ TEST(frames_may_come_before_their_callers_and_ids_be_words_or_numbers) {
     check_stack(trace, trace->sample.stack[1], "main!");
     CHECK_INT(trace->sample.stack[2], 0);
     CHECK_INT(trace->sample.time[0], 2500);
-    CHECK_INT(trace->sample.weight[0], 0); /* in a unit that nobody told */
+    CHECK_INT(trace->sample.weight[0], 0); /* its unit is unknown */
     uint32_t known = trace->sample.thread[0], other = trace->sample.thread[1];
     CHECK_INT(trace->process.pid[trace->thread.process[known]], 9);
     CHECK_INT(trace->process.pid[trace->thread.process[other]], 8);

@@ -1,4 +1,4 @@
-/* The figures of real Kineto traces, as someone else computed them (truth.json), to the nanosecond.
+/* Figures of real Kineto traces that were computed independently (truth.json), to the nanosecond.
  */
 #include "imported.h"
 

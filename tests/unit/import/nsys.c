@@ -1,5 +1,5 @@
-/* What an Nsight Systems export becomes: real ones against independent figures, and small ones made
- * here for every trap of the format. */
+/* Nsight Systems exports: real ones against independent figures, and small ones for the pitfalls of
+ * the format. */
 #include "../test.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-/* What an RPD trace becomes: a real one against independent figures, and small ones for its traps.
- */
+/* RPD traces: a real one against independent figures, and small ones for the pitfalls of the
+ * format. */
 #include "../test.h"
 
 #ifdef RIDGE_HAVE_SQLITE

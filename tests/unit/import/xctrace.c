@@ -1,4 +1,4 @@
-/* Instruments exports: the shared fixtures to the nanosecond, and the traps of the format. */
+/* Instruments exports: the shared fixtures to the nanosecond, and the pitfalls of the format. */
 #include "../test.h"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* SQL over a trace says what the trace says, and can do nothing else. */
+/* SQL over a trace returns the trace's data and can only read. */
 #ifdef RIDGE_HAVE_SQLITE
 
 #include "../test.h"

@@ -1,4 +1,4 @@
-/* What SQL says about the real traces is what was found out about them independently. */
+/* SQL over real traces returns independently computed figures. */
 #ifdef RIDGE_HAVE_SQLITE
 
 #include "../test.h"
