@@ -1,5 +1,5 @@
-/* The chains of x86-64: whatever is beyond SSE2 is compiled by an attribute of the function and
- * only run after asking the processor, and the system for the state that it must save.
+/* The chains of x86-64: anything beyond SSE2 is compiled with a function attribute and only run
+ * after checking the CPU, and the system for the register state that it must save.
  *
  * Twelve accumulators cover a latency of four to six cycles at two instructions a cycle.
  */

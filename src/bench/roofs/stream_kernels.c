@@ -1,9 +1,9 @@
-/* How a call goes over a piece of memory so that nothing but the memory is felt.
+/* How a call accesses a piece of memory so that only the memory is measured.
  *
- * What is reused must be reused by whoever used it before: a CPU's thread has a part of its own as
- * long as caches of its own might hold that, and goes over it many times in a launch, whose cost
- * would count else. On a GPU all blocks are under way together and move on from one time to the
- * next, so that the cache that they share is meant.
+ * Data must be reused by the thread that used it before: a CPU thread has its own part as long
+ * as its private caches might hold it, and accesses it many times per launch to hide the launch
+ * cost. On a GPU all blocks run together and rotate between passes, so that the shared cache is
+ * measured.
  */
 #include "bench/roofs/stream_kernels.h"
 
@@ -21,7 +21,7 @@ enum {
     BLOCKS_ON = 37,        /* that a block of a GPU moves on by */
 };
 
-/* A way that is ready to run. */
+/* A method that is ready to run. */
 struct stream {
     struct device *device;
     struct device_kernel *kernel; /* NULL: the driver's own copy */
@@ -174,7 +174,7 @@ static int64_t repeats_of(const struct stream_area *area, const struct geometry 
     return once < total ? (int64_t)(total / once) : 1;
 }
 
-/* Whole rounds only: every thread does as many words as every other. */
+/* Whole rounds only: every thread has the same number of words. */
 static bool add_source(struct stream_methods *methods, const struct stream_area *area,
                        enum stream_kind kind, const struct geometry *geometry,
                        struct status *status) {

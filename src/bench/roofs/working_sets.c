@@ -1,7 +1,6 @@
-/* How fast do bytes come when the same ones are needed again soon? That depends on which cache is
- * large enough for all of them, so it is measured for sizes from the innermost cache to memory, in
- * equal steps of a logarithm up to twice the last cache: from there on nothing is left of it.
- */
+/* Bandwidth of repeated access to the same bytes. It depends on which cache holds them all, so
+ * it is measured for sizes from the innermost cache to memory, in logarithmic steps up to twice
+ * the last cache. */
 #include "bench/roofs/working_sets.h"
 
 #include <math.h>
@@ -9,7 +8,7 @@
 
 enum { STEPS_CPU = 7, STEPS_GPU = 6, STEPS_CPU_QUICK = 4, STEPS_GPU_QUICK = 3 };
 
-/* The row of that size, made in its place among the others if there is none; NULL: no room. */
+/* The row of that size, inserted in order if there is none; NULL: no space. */
 static struct working_set *row_of(struct roofs *roofs, uint64_t bytes) {
     unsigned at = 0;
     while (at < roofs->working_set_count && roofs->working_sets[at].bytes < bytes)

@@ -139,7 +139,7 @@ struct rwkv_model *rwkv_model_copy(const struct rwkv_model *model, ridge_device 
                                    struct status *status);
 /* Likewise a tensor; integers stay integers. */
 ridge_tensor *rwkv_copy_tensor(ridge_tensor *tensor, ridge_device *device, struct status *status);
-/* Takes NULL. */
+/* Accepts NULL. */
 void rwkv_model_finish(struct rwkv_model *model);
 
 /* One weight from a file, as `dtype`; NULL and a status that names it when it is not there or of
