@@ -1,5 +1,5 @@
-/* The command line is passed on as it was, but for what only the whole run has: where results go
- * and what they are compared with. */
+/* Passes the command line on, except options of the whole run: where results go and what they
+ * are compared with. */
 #include "cmd/bench_process.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static void add(struct words *words, const char *word) {
         words->words[words->count++] = word;
 }
 
-/* Options that each round needs as the user gave them. */
+/* Options that are passed to each round. */
 static void pass_on(const struct command_line *line, struct words *words) {
     static const char *const with_value[][2] = {
         {"dtype", "--dtype"}, {"size", "--size"}, {"batch", "--batch"},
@@ -77,7 +77,7 @@ static bool wait_for(pid_t child, const volatile sig_atomic_t *stop, int *ended)
     return true;
 }
 
-/* What the round said on its way out, without the name of the command. */
+/* The error message of the round, without the name of the command. */
 static bool round_failed(int said, struct status *status) {
     char text[600];
     ssize_t length = pread(said, text, sizeof text - 1, 0);
@@ -118,7 +118,7 @@ static bool run_child(struct words *words, const volatile sig_atomic_t *stop,
         ok = status_fail_errno(status, "cannot wait for a round");
     if (ok && stop && *stop)
         ok = status_fail(status, STATUS_IO, "stopped");
-    /* With 1 an output was wrong, and its line says so. */
+    /* With status 1 an output was wrong, which its line reports. */
     if (ok && !(WIFEXITED(ended) && WEXITSTATUS(ended) <= EXIT_ANSWER_NO))
         ok = round_failed(said, status);
     close(said);
