@@ -1,6 +1,7 @@
 /* elementwise: a cheap operation (add), a function (exp) and a longer expression (gelu) from a
  * thousand to a hundred million elements. From which size on is the time bound by memory rather
  * than by the launch? */
+#include "base/array.h"
 #include "base/format.h"
 #include "bench/experiments/curve.h"
 #include "bench/experiment.h"

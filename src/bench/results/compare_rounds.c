@@ -27,7 +27,8 @@
 
 #include <math.h>
 
-#define DISTURBED 0.10  /* share of CPU time of other programs, from which on a round is discarded \
+#define DISTURBED                                                                                  \
+    0.10                /* share of CPU time of other programs, from which on a round is discarded \
                          */
 #define MIN_EFFECT 0.02 /* minimum reported: memory layout differs between processes */
 #define SAME_CLOCK 0.01

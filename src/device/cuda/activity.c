@@ -19,10 +19,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "abi/cupti_decode.h"
 #include "abi/cupti_library.h"
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "device/cuda/cuda.h"
 
