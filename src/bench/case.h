@@ -19,7 +19,7 @@ struct bench_options {
     unsigned size_count;
     int64_t batches[LIST_MAX];
     unsigned batch_count;
-    const char *model; /* a file of weights; NULL: made up */
+    const char *model; /* a file of weights; NULL: random */
     bool small;        /* sizes for a test of the machinery, not for figures */
 };
 

@@ -1,5 +1,5 @@
-/* Runs cases in rounds over all cases of a device rather than repeating each case: a disturbance of
- * minutes then affects all of them alike, and every round allocates its memory anew.
+/* Runs cases in rounds over all cases of a device rather than repeating each case: a
+ * disturbance of minutes then affects all of them alike, and every round allocates new memory.
  *
  * A case's output is checked before it is timed. Its traced calls come last, since recording slows
  * them down. */

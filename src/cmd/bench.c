@@ -36,7 +36,7 @@ static bool next_word(const char **list, struct text *word) {
     return true;
 }
 
-#define ASKED_PRECISION 0.002 /* an explicit time limit asks for precision */
+#define REQUESTED_PRECISION 0.002 /* an explicit time limit asks for precision */
 
 /* ---- Devices ---------------------------------------------------------------------------- */
 
@@ -244,7 +244,7 @@ static bool bench_seconds(const struct command_line *line, struct measure_plan *
         return status_fail(status, STATUS_USAGE,
                            "--seconds '%s' is not a time; write it as 0.5 or 10", text);
     plan->seconds = value;
-    plan->precision = ASKED_PRECISION;
+    plan->precision = REQUESTED_PRECISION;
     return true;
 }
 

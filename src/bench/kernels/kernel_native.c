@@ -18,7 +18,7 @@ struct tile {
     const struct kernel_plan *plan;
     float *c, *a, *b; /* [rows][line], [rows][depth], [depth][line], zero outside the matrices */
     int64_t rows, columns, depth; /* whole vectors of columns */
-    int64_t line; /* a little longer, lest all lines share the same few places of a cache */
+    int64_t line;                 /* padded, so that lines do not map to the same cache sets */
     int64_t first_row, first_column, inside_rows, inside_columns;
 };
 

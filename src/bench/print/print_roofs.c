@@ -110,10 +110,10 @@ static bool write_notes(enum roof_kind kind, const struct roofs *roofs,
     struct buffer names = {0};
     for (unsigned id = 0; id < ROOF_COUNT; id++) {
         const char *note = print_roof_reason(&roofs->of[id]);
-        bool said = roof_infos[id].kind != kind || !*note;
+        bool printed = roof_infos[id].kind != kind || !*note;
         for (unsigned earlier = 0; earlier < id; earlier++)
-            said |= same_note(roofs, earlier, id);
-        if (said)
+            printed |= same_note(roofs, earlier, id);
+        if (printed)
             continue;
         buffer_clear(&names);
         buffer_string(&names, roof_infos[id].words);

@@ -13,8 +13,8 @@
 
 #include "gen/source/dialect.h"
 
-/* Random bits as a float in [0.5, 1). Lanes of a vector differ, or a compiler would compute one for
- * all, and all are asked for in the end, or it would leave some out. */
+/* Random bits as a float in [0.5, 1). Lanes of a vector differ, or a compiler would compute one
+ * for all, and all are used in the end, or it would remove some. */
 #define FLOAT_START "AS_FLOAT((seed & 0x7fffffu) | 0x3f000000u)"
 #define LANES "(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)"
 #define FACTORS_F32 "float M = AS_FLOAT(0x3f7fbe77u ^ zero), C = AS_FLOAT(0x3a83126fu ^ zero);\n"

@@ -7,8 +7,8 @@
 #include "bench/roofs/roofs.h"
 
 /* The most recently cached roofs of a device of this name, thorough ones before quick ones;
- * opens no device. `backend` is "cuda", "cpu", ...; NULL: any. `driver` must be a part of what
- * is said of their driver; NULL: any. */
+ * opens no device. `backend` is "cuda", "cpu", ...; NULL: any. `driver` must be a substring of
+ * their driver's description; NULL: any. */
 bool roofs_cache_find(const char *backend, const char *description, const char *driver,
                       struct roofs *roofs);
 /* Stores roofs in the cache. */

@@ -112,7 +112,7 @@ bool roofs_read_json(struct text object, struct roofs *roofs, struct status *sta
 struct amount {
     uint64_t bytes; /* that must go through device memory: each input read, each output written */
     uint64_t moved_bytes; /* that the kernels as launched read and write; 0: not known */
-    uint64_t touched;     /* that all calls in turn go through: whether a cache can hold them */
+    uint64_t touched;     /* working set of all alternating calls: whether a cache can hold it */
     uint64_t flops;
     enum roof_id arithmetic; /* what does the flops */
     uint64_t trigonometry;   /* of the flops, those that are sin or cos, */

@@ -16,7 +16,7 @@
 enum {
     PIECES_MAX = 64,
     OWN_UNITS = 8, /* of a launch for each thread, so that one that was interrupted does fewer */
-    GPU_TOTAL = 256 << 20, /* bytes of a launch that goes over a working set */
+    GPU_TOTAL = 256 << 20, /* bytes per launch over a working set */
     GPU_REPEATS = 64,      /* over what stays in the cache */
     BLOCKS_ON = 37,        /* that a block of a GPU moves on by */
 };
@@ -69,7 +69,7 @@ static struct stream *begin_method(struct stream_methods *methods, const struct 
 
 struct extent {
     uint32_t blocks, threads;
-    double bytes; /* of one buffer that a call goes over */
+    double bytes; /* of one buffer, accessed by a call */
 };
 
 static void end_method(struct stream_methods *methods, const struct stream_area *area,
@@ -135,10 +135,11 @@ static bool add_native_methods(struct stream_methods *methods, const struct stre
 struct geometry {
     unsigned threads, unroll;
     unsigned blocks_per_unit; /* 0: as many as leave each thread `unroll` words */
-    bool apart;               /* each block has a part of its own, else blocks take turns */
+    bool apart;               /* each block has its own part, else blocks alternate */
 };
 
-/* What is gone over again as a whole needs all of its blocks under way at once: few of them. */
+/* A working set that is reused as a whole needs all its blocks resident at once, so there are
+ * few. */
 static const struct geometry gpu[] = {{256, 4, 0, false},
                                       {512, 4, 4, false},
                                       {256, 8, 8, false},
@@ -162,7 +163,7 @@ static uint32_t blocks_of(const struct roof_bench *bench, const struct geometry 
     return (uint32_t)(blocks > 0 && blocks < max ? blocks : max);
 }
 
-/* How often a launch goes over its bytes. */
+/* Passes of a launch over its bytes. */
 static int64_t repeats_of(const struct stream_area *area, const struct geometry *geometry,
                           size_t block_bytes) {
     if (area->reuse == REUSE_NONE)

@@ -13,7 +13,7 @@ enum {
 enum stream_reuse {
     REUSE_NONE,      /* every piece was last touched long ago */
     REUSE_INNERMOST, /* it stays in the nearest cache that the device has for it */
-    REUSE_ALL,       /* gone over again and again as a whole */
+    REUSE_ALL,       /* reused as a whole */
 };
 
 /* Two buffers and how much of them is meant. */
@@ -22,7 +22,7 @@ struct stream_area {
     size_t bytes; /* of each buffer */
     size_t piece; /* accessed by a call, once or repeatedly: the next one each time */
     enum stream_reuse reuse;
-    const char *caution; /* said beside every way; or "" */
+    const char *caution; /* appended to every method's description; or "" */
     unsigned *turn;      /* which piece comes next */
 };
 

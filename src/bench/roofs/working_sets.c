@@ -31,8 +31,8 @@ static void keep_better(struct roofs *roofs, uint64_t bytes, enum roof_id a, enu
         row->roof = *better;
 }
 
-/* The part of the buffers that so many bytes are when read, or read and written. What is too large
- * for any thread's own cache is gone over piece by piece, as memory is. */
+/* The part of the buffers with this many bytes read, or read and written. Parts too large for a
+ * thread's private cache are accessed piece by piece, as memory is. */
 static struct stream_area area_of(const struct roof_bench *bench, const struct stream_area *memory,
                                   uint64_t bytes, enum stream_kind kind) {
     struct stream_area area = *memory;

@@ -130,7 +130,7 @@ uint64_t rwkv_parameters(const struct rwkv_shape *shape);
 uint64_t rwkv_shape_bytes(const struct rwkv_shape *shape, enum ridge_dtype dtype,
                           enum ridge_dtype product);
 
-/* `file` NULL: made up, the same on every device. NULL on failure. */
+/* `file` NULL: random weights, the same on every device. NULL on failure. */
 struct rwkv_model *rwkv_model_create(ridge_device *device, const struct rwkv_shape *shape,
                                      enum ridge_dtype dtype, enum ridge_dtype product,
                                      const struct rwkv_extent *extent, const struct weights *file,

@@ -148,8 +148,8 @@ static bool can_hold_outputs(const struct state *state, const struct ridge_progr
            pool_class_bytes(info->intermediate_bytes) != pool_class_bytes(output);
 }
 
-/* A single operation runs eager as it does compiled. What several move is known when each is a
- * single node of the graph: a norm, say, is several nodes but one kernel. */
+/* A single operation runs eager as it does compiled. The bytes of several operations are known
+ * if each is a single node of the graph: a norm, for example, is several nodes but one kernel. */
 static void amount_of_launches(const struct state *state, const struct ridge_program_info *info,
                                struct amount *amount) {
     unsigned operations = state->shape.operations;
