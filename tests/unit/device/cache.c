@@ -1,4 +1,4 @@
-/* The disk cache: what is stored is found, and nothing else is believed. */
+/* The disk cache: stored payloads are found, and nothing else is trusted. */
 #include "../test.h"
 
 #include <dirent.h>
