@@ -12,8 +12,6 @@
  * costs every launch a microsecond even when nothing is recorded. cuptiFinalize() removes it, and
  * it can be started again.
  */
-#include "base/array.h"
-#include "base/clock.h"
 #include "device/cuda/activity.h"
 
 #include <pthread.h>

@@ -1,6 +1,5 @@
 /* Fused programs on the CPU against a simple reference, with every ISA: all types, layouts and
  * distributions of the work. */
-#include "base/array.h"
 #include "program_reference.h"
 
 #include "base/array.h"

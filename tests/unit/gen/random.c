@@ -1,6 +1,5 @@
 /* Random numbers: their distributions, that they depend only on seed and position, and arange,
  * which uses the same kernel. */
-#include "base/array.h"
 #include "native_run.h"
 
 #include <stdlib.h>

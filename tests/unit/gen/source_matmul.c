@@ -1,5 +1,4 @@
 /* Matrix products by generated kernels, against sums in double; and the selection of kernels. */
-#include "base/array.h"
 #include "source_run.h"
 
 #include "base/array.h"
