@@ -1,5 +1,5 @@
-/* A fused operation of one's own: a C function of tensors, called as it is (each operation runs by
- * itself) and compiled (one kernel), the results compared and what each of them moves.
+/* A custom fused operation: a C function of tensors, called directly (one kernel per operation)
+ * and compiled (one kernel in total), with the results and the memory traffic of both compared.
  *
  *   cc custom_kernel.c $(pkg-config --cflags --libs ridge) -lm -o custom_kernel
  *   ./custom_kernel [DEVICE] [--times]

@@ -1,5 +1,5 @@
-/* The buffer pool: what it holds after a loop of the same work, how often it spared an allocation,
- * and how to make it smaller.
+/* The buffer pool: its content after a loop, how often it saved an allocation, and how to
+ * shrink it.
  *
  *   cc pool_report.c $(pkg-config --cflags --libs ridge) -o pool_report
  *   ./pool_report [DEVICE]
@@ -43,10 +43,10 @@ static bool run(ridge_device *device) {
         if (!step(x, weight))
             return false;
     return report(device, "after the loop") &&
-           /* A class loses its buffers, the whole keeps two megabytes, then nothing. */
+           /* Clears one size class, then shrinks the pool to two megabytes, then clears it. */
            ridge_pool_clear_size(device, ROWS * sizeof(float)) &&
            ridge_pool_shrink_to_fit(device, 2 << 20) && report(device, "made smaller") &&
-           /* With no idle buffers kept, each step allocates anew. */
+           /* Without idle buffers each step allocates again. */
            ridge_pool_set_capacity(device, 0) && step(x, weight) &&
            report(device, "with a capacity of 0");
 }

@@ -1,5 +1,5 @@
-/* Two chains of work that do not depend on each other, on two queues of a device: they may overlap.
- * What reads the results of both waits for the other queue first.
+/* Two chains of work that do not depend on each other, on two queues of a device: they may
+ * overlap. Work that reads the results of both waits for the other queue first.
  *
  *   cc queues.c $(pkg-config --cflags --libs ridge) -o queues
  *   ./queues [DEVICE]

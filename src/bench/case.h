@@ -1,6 +1,6 @@
 /* One line of an experiment's table before it is measured: what to run and how.
  *
- * A case is plain data; its kind knows how to bring it onto a device. Most are tensor workloads
+ * A case is plain data; its kind implements it on a device. Most are tensor workloads
  * (bench/workloads/workload.h).
  */
 #ifndef RIDGE_BENCH_CASE_H
@@ -11,7 +11,7 @@
 
 enum { CASE_NUMBERS_MAX = 8, LIST_MAX = 32 };
 
-/* What the user asked for; empty lists mean the experiment's own defaults. */
+/* The user's options; an empty list selects the experiment's defaults. */
 struct bench_options {
     enum ridge_dtype dtypes[LIST_MAX];
     unsigned dtype_count;
@@ -19,7 +19,7 @@ struct bench_options {
     unsigned size_count;
     int64_t batches[LIST_MAX];
     unsigned batch_count;
-    const char *model; /* a file of weights; NULL: made up */
+    const char *model; /* a file of weights; NULL: random */
     bool small;        /* sizes for a test of the machinery, not for figures */
 };
 
@@ -44,21 +44,22 @@ struct bench_case {
     uint64_t memory_bytes;             /* of the device, at least */
     bool compare;  /* its line is compared with the one before it: "1.8 times as fast" */
     bool curve;    /* one of a sweep: drawn as a bar */
-    bool timeline; /* keep when each kernel ran, for a picture */
+    bool timeline; /* record the times of each kernel, for a timeline */
 };
 
 struct case_kind {
-    /* Makes inputs and programs, and says what one call does. On failure nothing is left. */
+    /* Creates inputs and programs, and sets the amount of work of one call. Cleans up on
+     * failure. */
     bool (*prepare)(struct stage *stage, const struct bench_case *work, void **state,
                     struct amount *amount, struct status *status);
     /* Queues one call, without waiting. `turn` counts up. */
     bool (*call)(void *state, unsigned turn, struct status *status);
-    /* Does one call and compares what comes out with a reference in double precision: *error is the
-     * largest difference relative to the largest value. Fails when that is more than rounding can
-     * explain. */
+    /* Makes one call and compares its output with a double-precision reference: *error is
+     * the largest difference relative to the largest value. Fails if rounding does not
+     * explain it. */
     bool (*check)(void *state, double *error, struct status *status);
     void (*finish)(void *state);
-    /* The same work for a peer; false when there is none. May be NULL. */
+    /* The same work for a peer; false if there is none. May be NULL. */
     bool (*peer)(const struct stage *stage, const struct bench_case *work, struct peer_work *peer);
 };
 

@@ -19,8 +19,8 @@ struct experiment {
     unsigned takes;
     /* The lines of its table, in order, for this stage and its options. */
     bool (*plan)(const struct stage *stage, struct case_list *list, struct status *status);
-    /* What the results say together: adds findings. `results` are those of this experiment on this
-     * device, in the order of the plan; those with a problem have no times. May be NULL. */
+    /* Adds findings about the results of this experiment on this device, in the order of the
+     * plan; results with a problem have no times. May be NULL. */
     bool (*conclude)(const struct stage *stage, const struct result *results, size_t count,
                      struct result_set *set, struct status *status);
 };

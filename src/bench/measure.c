@@ -1,11 +1,11 @@
 /* A batch is long enough that reading the clock and waiting at its end do not matter, and short
- * enough that many fit into the time there is. How many calls that takes is found by trying, which
- * is the first part of the warm-up; the second lasts until batches stop getting faster. A batch
- * that something came in between looks longer than it is, so their number may grow at any time
- * until the warm-up ends: one hiccup must not leave batches of a single short call.
+ * enough that many fit into the available time. The number of calls is found by trial, in the
+ * first part of the warm-up; the second part lasts until batches stop getting faster. An
+ * interrupted batch looks longer than it is, so the number of calls may grow until the warm-up
+ * ends: one interruption must not lead to batches of a single short call.
  *
- * Calls that are long beside the time there is are made only a few times: with one of 5 s and a
- * second of time, two to warm up and three to time.
+ * Calls that are long relative to the available time are made only a few times: for a call of 5
+ * s and a limit of one second, two to warm up and three to time.
  */
 #include "bench/measure.h"
 
@@ -18,10 +18,10 @@
 
 enum {
     SAMPLES_WANTED = 30,    /* batches that should fit into the time */
-    SAMPLES_CONFIDENT = 15, /* before the median may be called well known */
+    SAMPLES_CONFIDENT = 15, /* before the median counts as known */
     SAMPLES_FEW = 7,        /* taken even when they do not fit */
     SAMPLES_LEAST = 3,      /* taken however long they are */
-    STEADY_BATCHES = 3,     /* that bring nothing: the warm-up is over */
+    STEADY_BATCHES = 3,     /* without improvement: the warm-up is over */
     WARM_UP_BATCHES = 400,
     CALLS_MAX = 1 << 20,
     GROWTH_MAX = 10, /* from one trial to the next */
@@ -49,8 +49,8 @@ double measure_clock(void) {
     return (double)clock_now();
 }
 
-/* Each step waits for the one before, whatever the compiler: integers, so that no two of them make
- * one step of it, and nothing that a neighbour on the same core could take away. */
+/* Each step depends on the previous one. Integer operations that a compiler cannot merge, and
+ * that a hyperthread on the same core does not slow down. */
 double measure_pace(void) {
     static volatile uint64_t seed = 1;
     uint64_t x = seed;
@@ -106,7 +106,7 @@ static bool warm_up(const struct measure_plan *plan, struct progress *progress,
     struct measurement *result = progress->result;
     double target = batch_length(plan), time = plan->seconds * 1e9, best = 0, spent = 0, ns;
     unsigned calls = 1, idle = 0;
-    /* The first call compiles and allocates: it says nothing about the second. */
+    /* The first call compiles and allocates: its time is not representative. */
     if (!measure_batch(progress->work, 1, &ns, status))
         return false;
     result->warm_up_calls = 1;
@@ -135,8 +135,8 @@ static bool warm_up(const struct measure_plan *plan, struct progress *progress,
     return true;
 }
 
-/* A fixed number of calls is parted into as many batches as are useful and long enough; but into a
- * few at least, for without them nothing is known of the spread. */
+/* A fixed number of calls is divided into as many batches as are useful and long enough, but at
+ * least a few: otherwise the spread is unknown. */
 static void part_iterations(const struct measure_plan *plan, struct progress *progress) {
     double fit = plan->iterations * progress->call_ns / BATCH_MIN_NS;
     unsigned batches = fit < SAMPLES_FEW      ? SAMPLES_FEW
@@ -181,8 +181,8 @@ static bool take_sample(const struct measure_plan *plan, struct progress *progre
     if (!measure_batch(progress->work, calls, &ns, status))
         return false;
     progress->spent += ns;
-    /* What interrupts a pass says nothing of the clock; a neighbour that came or went says that the
-     * batch was not alone. */
+    /* An interrupted pass says nothing about the clock; a change of hyperthread activity
+     * shows that the batch was disturbed. */
     width = fmax(width, measure_width());
     pace = fmin(pace, measure_pace());
     if (result->sample_count == 0 || ns / calls < result->time.fastest) {
@@ -207,8 +207,8 @@ static bool has_room(const struct measure_plan *plan, const struct progress *pro
            (plan->iterations > 0 ? progress->batches : MEASURE_SAMPLES);
 }
 
-/* All works get a sample in each turn until every one has enough. Every second turn goes backwards:
- * none is always the one that comes after another. */
+/* Each round takes a sample of every work until all have enough. Every second round is in
+ * reverse order, so that no work always follows the same one. */
 static bool take_turns(const struct measure_plan *plan, struct progress *works, unsigned count,
                        struct status *status) {
     for (unsigned turn = 0; !all_enough(plan, works, count); turn++)

@@ -1,8 +1,8 @@
-/* How long does a call take? Warm up until it is steady, then time batches of calls until the
- * median is known well enough.
+/* How long does a call take? Warms up until times are steady, then times batches of calls until
+ * the median is known well enough.
  *
- * Several works can be measured together: they then take turns, batch by batch, so that whatever
- * the machine does meanwhile happens to all of them alike. That is how a peer is compared.
+ * Several works can be measured together: their batches alternate, so that disturbances affect
+ * all of them alike. A peer is compared this way.
  */
 #ifndef RIDGE_BENCH_MEASURE_H
 #define RIDGE_BENCH_MEASURE_H
@@ -13,14 +13,14 @@
 enum { MEASURE_SAMPLES = 128, MEASURE_TOGETHER = 4 };
 
 struct measure_plan {
-    double seconds;      /* the most time that timing may take, for each work */
+    double seconds;      /* time limit of the measurement, for each work */
     double precision;    /* enough when the error of the median is below it: 0.01 */
-    unsigned iterations; /* time exactly so many calls instead; 0: as many as it takes */
+    unsigned iterations; /* time exactly this many calls instead; 0: as many as needed */
 };
 
 struct measured_work {
     void *context;
-    /* Does `calls` calls one after another, waits for the last and says how long that took. */
+    /* Makes `calls` calls in sequence, waits for the last and returns the time taken. */
     bool (*batch)(void *context, unsigned calls, double *nanoseconds, struct status *status);
 };
 
@@ -49,8 +49,8 @@ double measure_clock(void); /* nanoseconds on CLOCK_MONOTONIC */
 /* Nanoseconds of a fixed piece of arithmetic that needs no memory, some 50 microseconds: how fast
  * the processor's clock runs at the moment. */
 double measure_pace(void);
-/* The same for arithmetic that takes all of a core: it takes longer, and measure_pace() does not,
- * while a neighbour runs on the other half of the core, which no system tells a virtual machine. */
+/* The same for arithmetic that saturates a core: unlike measure_pace(), it takes longer while
+ * the sibling hyperthread is busy, which a virtual machine cannot query. */
 double measure_width(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Runs cases in rounds over all cases of a device rather than repeating each case: a disturbance of
- * minutes then affects all of them alike, and every round allocates its memory anew.
+/* Runs cases in rounds over all cases of a device rather than repeating each case: a
+ * disturbance of minutes then affects all of them alike, and every round allocates new memory.
  *
  * A case's output is checked before it is timed. Its traced calls come last, since recording slows
  * them down. */
@@ -24,7 +24,7 @@
 enum { PIECE = 1 << 20 }; /* bytes of a file copied at a time */
 #define MEMORY_SHARE 0.9  /* of a device's, that a case may need */
 
-/* A device with what goes with it while experiments run there. */
+/* A device and its context while experiments run on it. */
 struct run_stage {
     struct stage stage;
     const struct run_options *options;
@@ -70,7 +70,7 @@ static void result_of_case(const struct planned *planned, const char *device,
     snprintf(result->variant, sizeof result->variant, "%s", work->variant);
 }
 
-/* What the user asked for must fit; what the experiment suggests may be left out. */
+/* Sizes given by the user must fit; default sizes may be skipped. */
 static bool fits(const struct run_stage *run, const struct bench_case *work, struct result *result,
                  struct status *status) {
     uint64_t memory = run->stage.info.memory_bytes;
@@ -273,7 +273,7 @@ static void add_note(struct result *result, const char *note) {
         snprintf(result->notes + used, sizeof result->notes - used, "%s%s", used ? "; " : "", note);
 }
 
-/* A peer that fails costs its own figure, not ours; one that is gone is not asked again. */
+/* A failed peer only loses its own figure; one that is gone is not used again. */
 static void drop_peer(struct run_stage *run, struct result *result, struct status *status) {
     char note[160];
     snprintf(note, sizeof note, "no peer result: %.120s", status->message);
@@ -298,7 +298,7 @@ static bool prepare_peer(struct run_stage *run, const struct bench_case *work,
     return false;
 }
 
-/* What the peer said when a batch of it failed: the measuring loop cannot tell whose it was. */
+/* Whether a batch of the peer failed: measure() does not report which work failed. */
 struct peer_timed {
     struct peer *peer;
     bool failed;
@@ -395,8 +395,8 @@ static bool later_round(struct run_stage *run, const struct bench_case *work, vo
     return time_case(run, work, state, result, status);
 }
 
-/* Adds a round of the case to its result: the first time everything, later the times alone. What
- * the device cannot do (a type it lacks, too little memory) and a wrong output become the result's
+/* Adds a round of the case to its result: everything in the first round, later only the times.
+ * An unsupported case (a missing type, too little memory) and a wrong output become the result's
  * problem; anything else fails. */
 static bool run_case(struct run_stage *run, const struct bench_case *work, struct result *result,
                      struct status *status) {
@@ -429,8 +429,7 @@ static bool note_reference(struct result_set *set, struct status *status) {
     return true;
 }
 
-/* What a problem has no figures for is not tried again, and what an earlier run has measured is not
- * measured again. */
+/* A case with a problem is not retried, and rounds of an earlier run are not measured again. */
 static bool needs_round(const struct result *result, unsigned round) {
     return !*result->problem && result->round_count <= round;
 }
@@ -461,7 +460,7 @@ static bool run_rounds(struct run_stage *run, const struct plan *plan, struct re
     return true;
 }
 
-/* Results of one experiment are neighbours in the set. */
+/* Results of one experiment are adjacent in the set. */
 static bool conclude_experiments(struct run_stage *run, const struct plan *plan,
                                  struct result_set *set, struct status *status) {
     for (size_t i = 0, next; i < plan->count; i = next) {
@@ -503,7 +502,7 @@ static bool append_file(struct output *output, const char *path, struct status *
     return ok;
 }
 
-/* The trace is on all the time and paused until a case's traced calls. */
+/* A trace is active but paused except for the traced calls of each case. */
 static bool run_recorded(struct run_stage *run, struct result_set *set, struct status *status) {
     ridge_device *device = run->stage.device;
     char *path;
@@ -556,7 +555,7 @@ bool stage_open(struct stage *stage, const char *name, const struct bench_option
     return true;
 }
 
-/* What cannot be is said before the roofs are measured, which takes longer. */
+/* Reports impossible plans before the roofs are measured, which takes longer. */
 static bool check_plans(struct run_stage *run, struct status *status) {
     struct result_set nothing = {0};
     struct plan plan = {0};
@@ -596,7 +595,7 @@ static void describe_machine(struct result_set *set) {
              system.sysname, system.machine);
 }
 
-/* One of several that is not there should not cost the time of those before it. */
+/* A missing device is reported before the others are measured. */
 static bool try_devices(const struct run_options *options, struct status *status) {
     for (unsigned i = 1; options->devices[0] && options->devices[i]; i++) {
         ridge_device *device = ridge_device_open(options->devices[i]);

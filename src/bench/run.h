@@ -1,4 +1,4 @@
-/* Runs experiments: plans their cases on each device, measures them, asks what they mean. */
+/* Runs experiments: plans their cases on each device, measures them and draws conclusions. */
 #ifndef RIDGE_BENCH_RUN_H
 #define RIDGE_BENCH_RUN_H
 
@@ -11,17 +11,17 @@ struct run_options {
     const char *const *devices;                  /* names; NULL ends it */
     struct bench_options bench;
     struct measure_plan measure;
-    unsigned rounds;      /* times that all cases are gone through, anew each time; at least 1 */
+    unsigned rounds;      /* number of times that all cases are measured; at least 1 */
     const char *peer;     /* torch, mlx, jax; or NULL */
     struct output *trace; /* gets the traced calls of all devices; or NULL */
     bool quick_roofs, refresh_roofs;
-    const struct result_set *done;     /* of an earlier run: it is gone on from there; or NULL */
-    const struct result_set *only;     /* just the lines that are in it, if not NULL */
+    const struct result_set *done;     /* of an earlier run, to be continued; or NULL */
+    const struct result_set *only;     /* only the lines in it, if not NULL */
     const volatile sig_atomic_t *stop; /* the run fails soon after this is not 0; or NULL */
-    /* Told before each case (number, of how many on this device) and before what else takes long
-     * (number 0). NULL: nothing. */
+    /* Called before each case (number and total on this device) and before other long steps
+     * (number 0). May be NULL. */
     void (*progress)(void *context, unsigned number, unsigned total, const char *what);
-    /* Given the set after each round of a case. NULL: nothing. */
+    /* Called with the set after each round of a case. May be NULL. */
     bool (*kept)(void *context, const struct result_set *set, struct status *status);
     void *context;
 };
@@ -33,7 +33,7 @@ bool stage_open(struct stage *stage, const char *device, const struct bench_opti
 /* Moves the runtime's error into `status`; returns false. */
 bool run_tensor_failed(struct status *status);
 
-/* On failure the set holds what was measured until then. */
+/* On failure the set has the results so far. */
 bool run_experiments(const struct run_options *options, struct result_set *set,
                      struct status *status);
 

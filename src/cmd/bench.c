@@ -26,7 +26,7 @@ enum { ROUNDS_TO_COMPARE = 25, TRIES_TO_TELL = 2, PATIENCE = 2, INDENT = 4 };
 
 /* ---- Arguments --------------------------------------------------------------------------- */
 
-/* The next word of a list with commas between; false at its end. */
+/* The next word of a comma-separated list; false at its end. */
 static bool next_word(const char **list, struct text *word) {
     if (!**list)
         return false;
@@ -36,7 +36,7 @@ static bool next_word(const char **list, struct text *word) {
     return true;
 }
 
-#define ASKED_PRECISION 0.002 /* who says how long it may take wants to know it well */
+#define REQUESTED_PRECISION 0.002 /* an explicit time limit asks for precision */
 
 /* ---- Devices ---------------------------------------------------------------------------- */
 
@@ -135,7 +135,7 @@ static bool taken(const struct experiment *const *chosen, unsigned takes) {
     return false;
 }
 
-/* NULL when the option was not given; fails when it was and nobody takes it. */
+/* NULL if the option was not given; fails if no chosen experiment takes it. */
 static bool list_value(const struct command_line *line, const struct experiment *const *chosen,
                        const char *option, unsigned takes, const char **value,
                        struct status *status) {
@@ -216,7 +216,7 @@ static bool read_dtypes(const char *list, struct bench_options *options, struct 
     return true;
 }
 
-/* --dtype, --size, --batch, --model; one that no chosen experiment takes is refused. */
+/* --dtype, --size, --batch, --model; fails for an option that no chosen experiment takes. */
 static bool bench_lists(const struct command_line *line, const struct experiment *const *chosen,
                         struct bench_options *options, struct status *status) {
     const char *dtypes, *sizes, *batches;
@@ -230,7 +230,7 @@ static bool bench_lists(const struct command_line *line, const struct experiment
             read_sizes(batches, "batch", options->batches, &options->batch_count, status));
 }
 
-/* --seconds S: a positive number; the plan is unchanged when it was not given. */
+/* --seconds S: a positive number; leaves the plan unchanged if absent. */
 static bool bench_seconds(const struct command_line *line, struct measure_plan *plan,
                           struct status *status) {
     const char *text = command_value(line, "seconds");
@@ -244,11 +244,11 @@ static bool bench_seconds(const struct command_line *line, struct measure_plan *
         return status_fail(status, STATUS_USAGE,
                            "--seconds '%s' is not a time; write it as 0.5 or 10", text);
     plan->seconds = value;
-    plan->precision = ASKED_PRECISION;
+    plan->precision = REQUESTED_PRECISION;
     return true;
 }
 
-/* --rounds N: no more than a result keeps. */
+/* --rounds N: at most ROUNDS_MAX. */
 static bool bench_rounds(const struct command_line *line, unsigned *rounds, struct status *status) {
     if (!command_count(line, "rounds", rounds, status))
         return false;
@@ -390,8 +390,7 @@ static unsigned rounds_done(const struct result_set *set) {
     return rounds;
 }
 
-/* Whether a comparison needs further rounds, though there are as many as asked for: too many were
- * disturbed. */
+/* Whether a comparison needs more rounds than requested because too many were disturbed. */
 static bool needs_more_rounds(const struct result_set *set, const struct run_options *options,
                               unsigned round) {
     if (options->rounds < ROUNDS_TO_COMPARE || round >= PATIENCE * options->rounds ||
@@ -403,8 +402,8 @@ static bool needs_more_rounds(const struct result_set *set, const struct run_opt
     return false;
 }
 
-/* Adds rounds to the set, each in a process of its own, until there are as many as asked for. A
- * trace needs the first one to be here. */
+/* Adds rounds to the set, each in its own process, up to the requested number. A trace needs the
+ * first one in this process. */
 static bool measure_rounds(struct bench *bench, const struct run_options *options,
                            struct result_set *set, struct status *status) {
     struct run_options once = *options;
@@ -523,8 +522,8 @@ static bool write_results(const struct command_line *line, const struct result_s
            (!comparison || print_comparison(comparison, &style, output, status));
 }
 
-/* Lines that seem to differ, or that something disturbed, are measured again: what was a bad minute
- * is gone by then. */
+/* Lines that seem to differ, or were disturbed, are measured again, which removes temporary
+ * disturbances. */
 static bool measure_again(struct bench *bench, struct result_set *set,
                           const struct comparison_set *comparison, bool *again,
                           struct status *status) {
@@ -605,7 +604,7 @@ static bool any_wrong(const struct result_set *set) {
     return false;
 }
 
-/* What no line could do is a failure, not a table. */
+/* If no line has a result, this is a failure. */
 static bool any_figures(const struct result_set *set, struct status *status) {
     for (size_t i = 0; i < set->count; i++)
         if (!*set->results[i].problem || set->results[i].wrong)
@@ -718,7 +717,7 @@ static bool read_options(struct bench *bench, const char *const *names, unsigned
             read_saved(command_value(line, "against"), &bench->before, status));
 }
 
-/* With --against, the two are compared as they are. */
+/* With --against, compares the two without measuring. */
 static int show_saved(const struct command_line *line) {
     struct status status = {0};
     struct result_set set = {0}, before = {0};

@@ -9,8 +9,8 @@
 
 enum { NAMES_MAX = 64 };
 
-/* Devices as in "-d cpu,cuda:1", each once; without -d the one that ridge_device_open(NULL) takes.
- */
+/* Devices as in "-d cpu,cuda:1", without duplicates; without -d the default of
+ * ridge_device_open(NULL). */
 struct device_names {
     char text[256];
     const char *names[NAMES_MAX + 1]; /* NULL ends it */
@@ -18,7 +18,7 @@ struct device_names {
 bool bench_devices(const struct command_line *line, struct device_names *devices,
                    struct status *status);
 
-/* --plot FILE ends in .svg, if it was given. */
+/* Checks that --plot FILE ends in .svg, if given. */
 bool bench_plot(const struct command_line *line, struct status *status);
 /* --format text|md|csv, for this output; --format json and --json are bench_wants_json(). */
 struct print_style bench_style(const struct command_line *line, const struct output *output);

@@ -1,5 +1,5 @@
-/* The command line is passed on as it was, but for what only the whole run has: where results go
- * and what they are compared with. */
+/* Passes the command line on, except options of the whole run: where results go and what they
+ * are compared with. */
 #include "cmd/bench_process.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static void add(struct words *words, const char *word) {
         words->words[words->count++] = word;
 }
 
-/* Options that each round needs as the user gave them. */
+/* Options that are passed to each round. */
 static void pass_on(const struct command_line *line, struct words *words) {
     static const char *const with_value[][2] = {
         {"dtype", "--dtype"}, {"size", "--size"}, {"batch", "--batch"},
@@ -65,22 +65,22 @@ static void pass_on(const struct command_line *line, struct words *words) {
 }
 
 static bool wait_for(pid_t child, const volatile sig_atomic_t *stop, int *ended) {
-    bool told = false;
+    bool signalled = false;
     while (waitpid(child, ended, 0) < 0) {
         if (errno != EINTR)
             return false;
-        if (stop && *stop && !told) {
+        if (stop && *stop && !signalled) {
             kill(child, SIGTERM);
-            told = true;
+            signalled = true;
         }
     }
     return true;
 }
 
-/* What the round said on its way out, without the name of the command. */
-static bool round_failed(int said, struct status *status) {
+/* The error message of the round, without the name of the command. */
+static bool round_failed(int error_output, struct status *status) {
     char text[600];
-    ssize_t length = pread(said, text, sizeof text - 1, 0);
+    ssize_t length = pread(error_output, text, sizeof text - 1, 0);
     text[length > 0 ? length : 0] = 0;
     text[strcspn(text, "\n")] = 0;
     const char *reason = strncmp(text, MESSAGE_PREFIX, strlen(MESSAGE_PREFIX)) == 0
@@ -90,7 +90,7 @@ static bool round_failed(int said, struct status *status) {
                        *reason ? reason : "a round ended without a result");
 }
 
-static bool spawn(struct words *words, int said, pid_t *child, struct status *status) {
+static bool spawn(struct words *words, int error_output, pid_t *child, struct status *status) {
     char path[PATH_SIZE];
     posix_spawn_file_actions_t actions;
     if (!own_path(path))
@@ -98,7 +98,7 @@ static bool spawn(struct words *words, int said, pid_t *child, struct status *st
     words->words[0] = path;
     setenv(BENCH_ROUND_VARIABLE, "1", 1);
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, said, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, error_output, STDERR_FILENO);
     int failed = posix_spawn(child, path, &actions, NULL, (char *const *)words->words, environ);
     posix_spawn_file_actions_destroy(&actions);
     unsetenv(BENCH_ROUND_VARIABLE);
@@ -110,18 +110,18 @@ static bool run_child(struct words *words, const volatile sig_atomic_t *stop,
                       struct status *status) {
     char *path;
     pid_t child;
-    int ended, said;
-    if (!temporary_named_file(&path, &said, status))
+    int ended, error_output;
+    if (!temporary_named_file(&path, &error_output, status))
         return false;
-    bool ok = spawn(words, said, &child, status);
+    bool ok = spawn(words, error_output, &child, status);
     if (ok && !wait_for(child, stop, &ended))
         ok = status_fail_errno(status, "cannot wait for a round");
     if (ok && stop && *stop)
         ok = status_fail(status, STATUS_IO, "stopped");
-    /* With 1 an output was wrong, and its line says so. */
+    /* With status 1 an output was wrong, which its line reports. */
     if (ok && !(WIFEXITED(ended) && WEXITSTATUS(ended) <= EXIT_ANSWER_NO))
-        ok = round_failed(said, status);
-    close(said);
+        ok = round_failed(error_output, status);
+    close(error_output);
     temporary_remove(path);
     return ok;
 }

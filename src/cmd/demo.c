@@ -1,7 +1,6 @@
-/* ridge demo: the whole of ridge in under a minute, on whatever this machine has. It measures the
- * device's roofs, runs one chain of operations eager and compiled, records both, accounts for both,
- * says what the difference is and why, and leaves all of it in a folder.
- */
+/* `ridge demo`: shows ridge in under a minute on this machine. It measures the device's roofs,
+ * runs one chain of operations eager and compiled, records both, accounts for both, explains the
+ * difference, and writes everything to a folder. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -120,7 +119,7 @@ static bool show_results(struct demo *demo, struct status *status) {
            print_results(&demo->set, &markdown, &demo->report, status) && show(demo, status);
 }
 
-/* What is known of the device goes into its trace. */
+/* Writes the device's roofs into its trace. */
 static void report_roofs(ridge_device *device) {
     struct roofs roofs;
     if (roofs_load(device, true, &roofs))
@@ -207,7 +206,7 @@ static bool write_page(struct demo *demo, const struct report *const reports[VAR
     return output_close(&output, report_print_page(reports, VARIANTS, &output, status), status);
 }
 
-/* The reports of the traces from variants[first] on, each kept open until the page has them all. */
+/* The reports of the traces from variants[first] on, all open until the page is written. */
 static bool account_for(struct demo *demo, const struct report *reports[VARIANTS], unsigned first,
                         struct status *status) {
     char path[PATH_SIZE], name[32];
@@ -320,7 +319,7 @@ static bool run_demo(struct demo *demo, struct status *status) {
     ok = output_close(&demo->report, ok, status);
     if (ok)
         return output_commit(&demo->screen, status);
-    output_flush(&demo->screen, &(struct status){0}); /* what was found stays on the screen */
+    output_flush(&demo->screen, &(struct status){0}); /* the results stay on the screen */
     output_abandon(&demo->screen);
     return false;
 }

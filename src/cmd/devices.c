@@ -1,4 +1,4 @@
-/* `ridge devices`: on what can ridge run tensors here, and what does the rest lack? */
+/* `ridge devices`: the devices for tensors on this machine, and what is missing for others. */
 #include <string.h>
 
 #include "base/format.h"
@@ -16,7 +16,7 @@ struct devices {
     size_t count;
 };
 
-/* Devices may come between the two calls: what does not fit is left out. */
+/* Devices may appear between the two calls: those that do not fit are omitted. */
 static bool find_devices(struct devices *devices, struct status *status) {
     size_t capacity = device_list(NULL, 0);
     devices->rows = memory_allocate(capacity, sizeof *devices->rows, status);

@@ -1,5 +1,5 @@
-/* `ridge peaks`: how fast can this machine's devices be at all? Measures their roofs, or finds
- * those measured before, and draws the roofline. */
+/* `ridge peaks`: the limits of this machine's devices. Measures their roofs, or uses cached
+ * ones, and draws the roofline. */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ static bool measure_roofs(struct peaks *peaks, struct status *status) {
 
 /* ---- Drawing ---------------------------------------------------------------------------- */
 
-/* Of several devices each has its own file: roofs.svg becomes roofs-cuda-0.svg. */
+/* With several devices each has its own file: roofs.svg becomes roofs-cuda-0.svg. */
 static bool plot_path(const struct peaks *peaks, unsigned index, struct buffer *path,
                       struct status *status) {
     const char *asked = command_value(peaks->line, "plot");

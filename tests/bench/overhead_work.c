@@ -1,6 +1,5 @@
-/* A loop of calls that only computes, to be sampled by tests/bench/overhead. Says "ready", and then
- * for each line that it reads does one round and prints its microseconds a turn.
- */
+/* A compute-only loop of calls, to be sampled by tests/bench/overhead. Prints "ready", then runs
+ * one round for each line that it reads and prints its microseconds per iteration. */
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,9 +1,8 @@
-/* A plain copy of memory by all cores, timed: what `ridge peaks` is compared with by
- * tests/bench/roofs. As in STREAM, each thread copies the part that it touched first, all of it
- * between two barriers, and the best time counts, from the first thread's start to the last one's
- * end. Two manners, since processors differ: the loop as a compiler makes it with all its
- * optimisations, and stores past the caches. Prints the best of each in bytes a second, read +
- * written.
+/* A memory copy by all cores, as a reference for `ridge peaks` in tests/bench/roofs. As in
+ * STREAM, each thread copies the part that it touched first, between two barriers, and the best
+ * time counts, from the first thread's start to the last one's end. There are two variants,
+ * since CPUs differ: the compiler's optimised loop, and non-temporal stores. Prints the best of
+ * each in bytes per second, read + written.
  *
  *   stream [MEGABYTES of each array] [THREADS]
  */

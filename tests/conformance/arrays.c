@@ -80,8 +80,8 @@ const char *layout_name(enum layout layout) {
     return names[layout];
 }
 
-/* Where the elements go: storage axis i is the array's axis order[i], of which index k lies at
- * begin + k * step of `total`. */
+/* The layout: storage axis i is the array's axis order[i], whose index k is at begin + k * step
+ * of `total`. */
 struct placing {
     unsigned order[RIDGE_RANK_MAX];
     int64_t begin[RIDGE_RANK_MAX], step[RIDGE_RANK_MAX], total[RIDGE_RANK_MAX];
@@ -177,7 +177,7 @@ bool value_is_close(enum ridge_dtype dtype, double got, double expected, double 
     if (is_float(dtype)) {
         double rounding = dtype == RIDGE_F32 ? 0 : 0.5 * number_ulp(dtype, expected);
         *bound += ulps * number_ulp(RIDGE_F32, expected) + rounding;
-        /* Overflow: what lies within the bound of the greatest value may be either. */
+        /* Overflow: a value within the bound of the largest one may be either. */
         double max = number_max(dtype);
         if (isinf(got) && fabs(expected) + *bound >= max)
             return isinf(expected) ? got == expected : (got > 0) == (expected > 0);

@@ -30,7 +30,7 @@ static void attend(const double *q, const double *k, const double *v, int64_t ke
         for (int64_t j = 0; j < keys; j++)
             size = fmax(size, fabs(v[j * width + i]));
     }
-    /* Of the scores, which exp multiplies, and of adding up. */
+    /* Errors of the scores, which exp multiplies, and of the summation. */
     for (int64_t i = 0; i < width; i++)
         slack[i] =
             0x1p-24 * size * (12 + sharp * (4 + sqrt((double)width) / 2) + sqrt((double)keys) / 2);

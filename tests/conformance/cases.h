@@ -1,12 +1,12 @@
-/* Cases: what is checked, counted and printed.
+/* Test cases: running, counting and printing.
  *
  *   if (case_begin("sum f32 [3, 4] axis %d", axis)) {
  *       ...ridge calls, case_fail() where something is wrong...
  *       case_end();
  *   }
  *
- * Everything made in a case ends with it: its tensors (a scope), its memory (case_memory()). A case
- * that leaves device memory in use fails.
+ * Everything created in a case is freed with it: its tensors (a scope), its memory
+ * (case_memory()). A case that leaves device memory in use fails.
  */
 #ifndef RIDGE_TESTS_CONFORMANCE_CASES_H
 #define RIDGE_TESTS_CONFORMANCE_CASES_H
@@ -20,16 +20,16 @@
 struct session {
     ridge_device *device;
     char name[32];      /* of the device, as it calls itself */
-    const char *filter; /* only cases whose name has this in it; NULL: all */
-    bool quick;         /* a part of the cases, with as few kernels as still tell something */
-    bool native;        /* the device is the CPU: kernels cost nothing to make */
+    const char *filter; /* only cases whose name contains this; NULL: all */
+    bool quick;         /* a subset of the cases, with as few kernels as useful */
+    bool native;        /* the device is the CPU: kernels need no compilation */
     unsigned passed, failed, skipped;
 };
 extern struct session session;
 
-/* False when the filter leaves the case out. */
+/* False if the filter excludes the case. */
 bool case_begin(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The first few failures of a case are printed, the others are left out. */
+/* Prints only the first few failures of a case. */
 void case_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Names the part of the case that is checked next. */
 void case_about(const char *part);
@@ -37,7 +37,7 @@ void case_end(void);
 /* Instead of case_end(). */
 void case_skip(const char *reason);
 
-/* Zeroed, and freed when the case ends; when there is none the program ends. */
+/* Zeroed, and freed when the case ends; exits when out of memory. */
 void *case_memory(size_t count, size_t size);
 
 #define CASE_CHECK(condition)                                                                      \
@@ -46,12 +46,12 @@ void *case_memory(size_t count, size_t size);
             case_fail("%s:%d: not so: %s", __FILE__, __LINE__, #condition);                        \
     } while (0)
 
-/* A number that depends on its arguments alone. */
+/* A number that depends only on its arguments. */
 uint64_t noise_bits(uint64_t seed, uint64_t index);
 /* Uniform in [low, high). */
 double noise_between(uint64_t seed, uint64_t index, double low, double high);
 
-/* The parts of the program, each in a file of its name. */
+/* The parts of the program, each in a file of the same name. */
 void check_elementwise(void);
 void check_special_values(void);
 void check_casts(void);

@@ -1,4 +1,4 @@
-/* Casts between all pairs of types, and the way of floats to the host and back: all of it exact. */
+/* Casts between all pairs of types, and copies of floats to the host and back: all exact. */
 #include <math.h>
 
 #include "arrays.h"
@@ -70,8 +70,8 @@ static double sample(enum ridge_dtype dtype, int64_t i) {
     return (double)wrap_integer(dtype, (int64_t)value);
 }
 
-/* As ridge.h says it: to i32 towards zero and saturating, to u8 the low bits of that; integers come
- * to floats by way of f32. */
+/* As specified in ridge.h: to i32 towards zero and saturating, to u8 the low bits of that;
+ * integers become floats through f32. */
 static double cast(enum ridge_dtype from, enum ridge_dtype to, double x) {
     if (is_float(to))
         return number_round(to, is_float(from) ? x : number_round(RIDGE_F32, x));

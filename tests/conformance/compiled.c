@@ -1,4 +1,4 @@
-/* Compiled functions give what the same calls give eagerly, in few kernels. */
+/* Compiled functions give the same results as eager calls, in few kernels. */
 #include "compiled.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static ridge_tensor *copied(ridge_tensor *x, ridge_device *to) {
     return ridge_from_host(to, ridge_tensor_dtype(x), rank, sizes, data);
 }
 
-/* What the function gives without being compiled. */
+/* The result of the function without compilation. */
 static bool run_eagerly(ridge_function *function, void *context, ridge_device *device,
                         ridge_tensor *const *inputs, unsigned count, ridge_tensor **outputs) {
     if (device == session.device)
@@ -233,7 +233,7 @@ static const struct program_case {
     unsigned outputs;
     int64_t sizes[2]; /* of both inputs */
     double tolerance; /* relative to the largest element */
-    unsigned kernels; /* at most; 0: not told */
+    unsigned kernels; /* at most; 0: unspecified */
 } programs[] = {
     {"reduction between", reduction_between, 1, {37, 45}, 1e-5, 1},
     {"norms", norms, 2, {37, 45}, 1e-5, 0},
@@ -354,7 +354,7 @@ static void check_assign(void) {
     case_end();
 }
 
-/* One program for many shapes and types: each is traced when it first comes. */
+/* One program for many shapes and types: each is traced on first use. */
 static void check_retracing(void) {
     if (!case_begin("compiled for other shapes and types"))
         return;
@@ -379,7 +379,7 @@ static void check_retracing(void) {
     case_end();
 }
 
-/* Tensors that the function uses without being given them are captured as they are. */
+/* Tensors that the function uses but are not its inputs are captured. */
 static bool captures(void *context, ridge_tensor *const *in, ridge_tensor **out) {
     return (out[0] = ridge_matmul(in[0], ridge_tanh(context))) != NULL;
 }

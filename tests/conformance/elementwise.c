@@ -109,7 +109,7 @@ static struct array broadcast_shape(const struct array *operands, unsigned count
     return array_make(rank, sizes);
 }
 
-/* What the row gives for operands broadcast together, and how far off it may be. */
+/* The row's result for broadcast operands, and its error bound. */
 static struct array expected_of(const struct row *row, enum ridge_dtype dtype,
                                 const struct array *operands, double **slack) {
     struct array expected = broadcast_shape(operands, row->arity);

@@ -1,6 +1,6 @@
-/* Every allocation of a scenario of many operations is made to fail in turn: each time there must
- * be a NULL or false with RIDGE_ERROR_MEMORY, no crash, and a device that works afterwards. Leaks
- * are for a build with SAN=address to find. */
+/* Every allocation of a scenario of many operations is made to fail in turn: each time there
+ * must be a NULL or false with RIDGE_ERROR_MEMORY, no crash, and a device that works afterwards.
+ * A build with SAN=address finds leaks. */
 #include "base/memory.h"
 #include "cases.h"
 
@@ -38,7 +38,7 @@ static bool models(ridge_tensor *y, ridge_tensor *w) {
            ridge_layer_norm(y, NULL, NULL, 1e-5f) && ridge_gated_mlp(y, w, w, w);
 }
 
-/* Everything that plans and runs in another way; the numbers are checked elsewhere. */
+/* Every kind of planning and running; the numbers are checked elsewhere. */
 static bool scenario(const char *device_name) {
     float data[64 * 64], back[64 * 64];
     for (int i = 0; i < 64 * 64; i++)
@@ -72,7 +72,7 @@ static void check_device_works(uint64_t nth) {
 void check_failing_memory(void) {
     if (!case_begin("every allocation fails once"))
         return;
-    /* Once undisturbed, so that kernels come from the cache and not from a compiler. */
+    /* Once without failures, so that kernels come from the cache and not from a compiler. */
     if (!scenario(session.name))
         case_fail("the scenario does not run: %s", ridge_error_message());
     bool done = false;
@@ -90,7 +90,7 @@ void check_failing_memory(void) {
                       (unsigned long long)nth, (int)code, ridge_error_message());
         done = ok && code == RIDGE_OK;
         if (ok && !done)
-            continue; /* what failed was not needed, such as a scope */
+            continue; /* the failed allocation was not needed, such as a scope */
         if (nth % 16 == 1)
             check_device_works(nth);
     }

@@ -7,8 +7,8 @@ struct group {
     enum ridge_dtype dtype;
 };
 
-/* Only what depends on each other becomes one kernel: hence the sum of all results, as the last
- * output, which nobody looks at. */
+/* Only connected operations become one kernel: hence the sum of all results as the last output,
+ * which is not checked. */
 static bool apply(void *context, ridge_tensor *const *in, ridge_tensor **out) {
     const struct group *group = context;
     ridge_tensor *sum = in[0];

@@ -1,4 +1,4 @@
-/* Many rows of the table in one compiled function.
+/* Groups many rows of the table into one compiled function.
  *
  * On a device that compiles its kernels, each operation in each type would be one kernel more; a
  * group of them is one. Both users of it hand in flat contiguous operands, so that they share the

@@ -26,7 +26,7 @@ static void check_cat(enum ridge_dtype dtype, unsigned axis) {
         unsigned part = 0;
         while (at[axis] >= lengths[part])
             at[axis] -= lengths[part++];
-        /* Not by array_place(), which takes an axis of one for broadcast. */
+        /* Not by array_place(), which treats an axis of size 1 as broadcast. */
         const int64_t *s = parts[part].sizes;
         expected.values[i] = parts[part].values[(at[0] * s[1] + at[1]) * s[2] + at[2]];
         index_advance(3, sizes, index);

@@ -28,7 +28,7 @@ static uint64_t free_bytes(void) {
 #endif
 }
 
-/* Why it is not run; NULL when it is. RIDGE_LARGE=1 insists, RIDGE_LARGE=0 forbids. */
+/* Why it is skipped; NULL if it runs. RIDGE_LARGE=1 forces it, RIDGE_LARGE=0 disables it. */
 static const char *reason_to_skip(void) {
     const char *wanted = getenv("RIDGE_LARGE");
     if (wanted && strcmp(wanted, "0") == 0)
@@ -47,8 +47,7 @@ static const char *reason_to_skip(void) {
     return NULL;
 }
 
-/* Places at both ends and across 2^31, and what is written there; the rest stays as it was, which
- * spares filling it. */
+/* Positions at both ends and across 2^31, and the values written there; the rest is not filled. */
 static const struct {
     int64_t begin;
     double value;

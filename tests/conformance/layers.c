@@ -71,7 +71,7 @@ static void check_lora(enum ridge_dtype dtype, int64_t tokens) {
     rounded(&low, dtype);
     rounded(&expected, dtype);
     estimate_add(&expected, &low, 0.5);
-    if (dtype != RIDGE_F32) /* the scaled term on its own */
+    if (dtype != RIDGE_F32) /* the scaled term separately */
         estimate_round(&expected, dtype);
     expect_estimate(ridge_lora(tensor(&x, dtype), tensor(&w, dtype), tensor(&a, dtype),
                                tensor(&b, dtype), 0.5f),

@@ -2,8 +2,9 @@
  *
  *   conformance DEVICE [--part NAME] [--filter WORD] [--quick]
  *
- * Prints what failed and at last `N passed, N failed, N skipped`; ends with 1 when something
- * failed, and with `SKIP reason` and 77 when the device cannot be used here. */
+ * Prints failures and finally `N passed, N failed, N skipped`; exits with 1 if something
+ * failed, and with `SKIP reason` and 77 if the device cannot be used.
+ */
 #include <stdio.h>
 #include <string.h>
 

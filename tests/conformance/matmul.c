@@ -9,7 +9,7 @@ static struct estimate matrix(enum ridge_dtype dtype, unsigned rank, const int64
     return exactly(array_noise(dtype, rank, sizes, -1, 1, seed));
 }
 
-/* A transposed layout holds the transpose: the product must read it where it lies. */
+/* A transposed layout stores the transpose: the product must read it in place. */
 static void check(enum ridge_dtype dtype, enum layout a_layout, enum layout b_layout,
                   unsigned a_rank, const int64_t *a_sizes, unsigned b_rank,
                   const int64_t *b_sizes) {

@@ -1,5 +1,5 @@
-/* Wrong use: every function refuses what makes no sense with a message that names it and the
- * shapes, gives NULL or false, and leaves nothing behind. */
+/* Misuse: every function rejects invalid arguments with a message that names it and the shapes,
+ * returns NULL or false, and leaks nothing. */
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 #include "arrays.h"
 
-/* A call that must give NULL or false, with these words in the message. */
+/* A call that must return NULL or false, with this text in the message. */
 #define REFUSED(call, ...)                                                                         \
     refused(#call, (call) ? true : false, (const char *[]){__VA_ARGS__, NULL})
 
@@ -78,7 +78,7 @@ static void check_elements(void) {
     case_end();
 }
 
-/* NULL goes through operations and leaves the first message alone. */
+/* NULL propagates through operations and keeps the first message. */
 static void check_null(void) {
     if (!case_begin("misuse: NULL in chains"))
         return;
@@ -299,7 +299,7 @@ static void check_devices(void) {
     case_end();
 }
 
-/* NULL where an array or memory must be given, and numbers that are none of an enumeration. */
+/* NULL instead of an array or memory, and invalid enumerators. */
 static void check_arguments(void) {
     if (!case_begin("misuse: NULL arrays and values out of range"))
         return;

@@ -1,5 +1,5 @@
-/* Handles that are NULL or were given up, in every place of every public function that takes one:
- * NULL or false, and a message that says so. */
+/* NULL and released handles in every handle argument of every public function: NULL or false,
+ * and a message that explains it. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "arrays.h"
 #include "gen/ops.h"
 
-/* What the good arguments of the calls below are. */
+/* The valid arguments of the calls below. */
 static struct {
     ridge_device *device;
     ridge_tensor *x, *whole, *packed, *cube, *heads, *state; /* f32 [4, 4], i32 [4, 4], ... */
@@ -26,7 +26,7 @@ static bool keeps(void *context, ridge_tensor *const *in, ridge_tensor **out) {
     return (out[0] = ridge_neg(in[0])) != NULL;
 }
 
-/* Calls with a tensor t that must be there. */
+/* Calls with a required tensor t. */
 #define TENSOR_CALLS(X)                                                                            \
     X(ridge_to_host, ridge_to_host(t, good.room, 64))                                              \
     X(ridge_to_floats, ridge_to_floats(t, good.room, 16))                                          \
@@ -177,10 +177,10 @@ static const struct {
     bool (*call)(ridge_program *p);
 } program_calls[] = {PROGRAM_CALLS(ROW_PROGRAM)};
 
-/* The call failed, with the word in a message that begins with the function's name. */
+/* The call failed, with the word in a message that starts with the function's name. */
 static void check_refused(const char *name, bool succeeded, const char *word) {
     const char *message = ridge_error_message();
-    size_t shared = 0; /* a row's name may have more behind the function's */
+    size_t shared = 0; /* a row's name may have a suffix */
     while (message[shared] && message[shared] == name[shared])
         shared++;
     if (succeeded)

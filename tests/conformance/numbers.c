@@ -1,10 +1,10 @@
-/* Conversions between bits and doubles, by arithmetic alone. */
+/* Conversions between bits and doubles, by arithmetic only. */
 #include "numbers.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Bits after the leading one, the least exponent and the greatest value. */
+/* Mantissa bits, the minimum exponent and the maximum value. */
 static const struct {
     int fraction, exponent_min;
     double max;

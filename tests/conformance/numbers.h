@@ -1,5 +1,5 @@
-/* Element types on the host: their bits as doubles, rounding to them, and their spacing. Written
- * apart from the library's own conversions, which it is there to check. */
+/* Element types on the host: their bits as doubles, rounding to them, and their spacing.
+ * Independent of the library's conversions, which it checks. */
 #ifndef RIDGE_TESTS_CONFORMANCE_NUMBERS_H
 #define RIDGE_TESTS_CONFORMANCE_NUMBERS_H
 
@@ -14,9 +14,9 @@ bool is_float(enum ridge_dtype dtype);
 void numbers_decode(enum ridge_dtype dtype, const void *bytes, int64_t count, double *values);
 /* Rounds to nearest, halves to even; integers must be in range. */
 void numbers_encode(enum ridge_dtype dtype, const double *values, int64_t count, void *bytes);
-/* What a float type makes of x. */
+/* x rounded to a float type. */
 double number_round(enum ridge_dtype dtype, double x);
-/* The distance of neighbours of a float type around x: the unit in the last place. */
+/* The ulp of a float type at x. */
 double number_ulp(enum ridge_dtype dtype, double x);
 double number_max(enum ridge_dtype dtype);
 

@@ -1,4 +1,4 @@
-/* Matrix products and what follows them, in double, with the bounds of their errors. */
+/* Matrix products and their epilogues in double, with error bounds. */
 #include "products.h"
 
 #include <math.h>

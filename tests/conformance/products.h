@@ -1,11 +1,11 @@
-/* Matrix products in double, with how far off a device may be: what matmul, linear, gated_mlp, lora
- * and attention are checked against. */
+/* Reference matrix products in double, with error bounds, for matmul, linear, gated_mlp, lora
+ * and attention. */
 #ifndef RIDGE_TESTS_CONFORMANCE_PRODUCTS_H
 #define RIDGE_TESTS_CONFORMANCE_PRODUCTS_H
 
 #include "arrays.h"
 
-/* Values, and how far each may be off. */
+/* Values, and the error bound of each. */
 struct estimate {
     struct array value;
     double *slack;

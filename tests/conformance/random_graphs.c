@@ -1,5 +1,5 @@
-/* Random expression graphs, compiled against eager: what no one thought of fusing. A graph is a
- * function of its seed; one that fails is run again with --filter "random graph SEED". */
+/* Random expression graphs, compiled against eager: unforeseen fusions. A graph is a function of
+ * its seed; one that fails is run again with --filter "random graph SEED". */
 #include "compiled.h"
 
 enum { GRAPHS = 200, QUICK_GRAPHS = 2, NODES = 18, VALUES = NODES + 3 };
@@ -19,7 +19,7 @@ static ridge_tensor *any(struct growing *graph) {
     return graph->values[draw(graph, graph->count)];
 }
 
-/* One that broadcasts with x: of its own shape, a row or column of it, or a scalar. */
+/* One that broadcasts with x: of the same shape, a row or column of it, or a scalar. */
 static ridge_tensor *partner(struct growing *graph, ridge_tensor *x) {
     for (int i = 0; i < 6; i++) {
         ridge_tensor *y = any(graph);
@@ -103,7 +103,7 @@ static ridge_tensor *integer_step(struct growing *graph, ridge_tensor *x) {
     }
 }
 
-/* Rearranging and reducing, which every type can. */
+/* Views and reductions, which every type supports. */
 static ridge_tensor *shape_step(struct growing *graph, ridge_tensor *x) {
     int axis = (int)draw(graph, 2);
     int64_t size = ridge_tensor_size(x, axis);

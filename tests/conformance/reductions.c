@@ -1,4 +1,5 @@
-/* Reductions over every set of axes, of every type; long rows and columns; nothing and NaN. */
+/* Reductions over every set of axes, of every type; long rows and columns; empty tensors and
+ * NaN. */
 #include <math.h>
 #include <string.h>
 
@@ -14,8 +15,8 @@ static const struct {
 static const enum ridge_dtype dtypes[] = {RIDGE_F32, RIDGE_F16, RIDGE_BF16, RIDGE_I32, RIDGE_U8};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
-/* A sum of n terms in f32 may be off by so many times the sum of their magnitudes: adding up in
- * vectors or trees is much better than n, one after another is not. */
+/* The error of a sum of n terms in f32, relative to the sum of their magnitudes: adding up in
+ * vectors or trees is much better than sequentially. */
 static double sum_bound(int64_t n) {
     return 0x1p-24 * (4 + sqrt((double)n) / 8);
 }
@@ -34,7 +35,7 @@ static double choose(enum kind kind, double a, double b) {
     return (kind == AMAX) == (a > b) ? a : b;
 }
 
-/* The result and how far off it may be; the reduced axes stay with size 1 unless dropped. */
+/* The result and its error bound; the reduced axes keep size 1 unless dropped. */
 static struct array reduce(enum kind kind, enum ridge_dtype dtype, const struct array *x,
                            unsigned mask, bool keep, double **slack) {
     int64_t sizes[RIDGE_RANK_MAX], n = 1;

@@ -30,7 +30,7 @@ static const struct {
     {"silu", 6, NOTHING},        {"add_relu", 0.5, NOTHING},   {"mul_relu", 0.5, NOTHING},
     {"affine", 1, WITH_PRODUCT},
 };
-/* min, abs, less and the like: they choose, and are exact. */
+/* min, abs, less and similar: they select, and are exact. */
 static const char *const exact[] = {
     "min",   "max",           "equal",       "not_equal",  "less",        "less_equal", "greater",
     "abs",   "greater_equal", "logical_and", "logical_or", "logical_not", "neg",        "sign",

@@ -32,10 +32,10 @@ struct by_hand row_by_hand(const struct row *row);
 /* Whether the row's rule allows operands of this type (for RULE_WHERE, of y and z). */
 bool row_takes(const struct row *row, enum ridge_dtype dtype);
 enum ridge_dtype row_gives(const struct row *row, enum ridge_dtype dtype);
-/* What it gives for one element of that type: by hand where there is such a function. */
+/* The result for one element of that type, by the hand-written function if there is one. */
 double row_value(const struct row *row, enum ridge_dtype dtype, double x, double y, double z);
-/* How far a device may be off: units of f32 in the last place of the result, and an absolute slack
- * where terms cancel. */
+/* The error bound of a device: ulps of f32 of the result, and an absolute slack where terms
+ * cancel. */
 double row_ulps(const struct row *row);
 double row_slack(const struct row *row, double x, double y, double z);
 

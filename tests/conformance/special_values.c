@@ -1,5 +1,5 @@
-/* NaN, infinities, zeros of both signs, subnormals, huge numbers and the ends of integers; and that
- * the table's expressions say what the operations are to mean. */
+/* NaN, infinities, zeros of both signs, subnormals, huge numbers and the ends of integers; and
+ * that the table's expressions match the specification of the operations. */
 #include <math.h>
 #include <string.h>
 
@@ -62,8 +62,7 @@ static int64_t combinations(const double *values, int64_t count, unsigned arity,
     return total;
 }
 
-/* In between, an expression may overflow in f32 where it does not in double: what the expression
- * gives in C's float is right as well. */
+/* An expression may overflow in f32 but not in double: its result in C's float is also correct. */
 static void expect_floats(const struct row *row, ridge_tensor *result,
                           const struct array operands[3]) {
     if (!result) {
@@ -77,7 +76,7 @@ static void expect_floats(const struct row *row, ridge_tensor *result,
         double error, bound, slack = row_slack(row, x, y, z);
         double exact = row_value(row, RIDGE_F32, x, y, z);
         double single = row->in_float((float)x, (float)y, (float)z);
-        /* What is below the least normal number may be flushed to zero by a function. */
+        /* A function may flush subnormal numbers to zero. */
         if (gives == RIDGE_F32 && row_ulps(row) > 0.5)
             slack += 0x1p-126;
         if (!value_is_close(gives, got.values[i], exact, row_ulps(row), slack, &error, &bound) &&
@@ -130,7 +129,7 @@ static void check_groups(enum ridge_dtype dtype) {
     }
 }
 
-/* The expressions against the same by hand, on this host alone. */
+/* The expressions against the hand-written ones, only on this host. */
 static void check_expression(const struct row *row) {
     struct by_hand by_hand = row_by_hand(row);
     if (!by_hand.in_double || !case_begin("expression %s", row->name))

@@ -1,5 +1,5 @@
-/* Views: which element is where. Elements are their own places in the whole tensor, so what is read
- * says where it was read from. */
+/* Views: the position of each element. Elements hold their position in the whole tensor, so the
+ * value that is read shows where it was read. */
 #include "arrays.h"
 
 static const enum ridge_dtype dtypes[] = {RIDGE_F32, RIDGE_F16, RIDGE_BF16, RIDGE_I32, RIDGE_U8};
@@ -92,11 +92,11 @@ static void check_reshape(void) {
     expect_view(ridge_reshape(x, SIZES(-1)), 0, SIZES(120), STRIDES(1));
     expect_view(ridge_reshape(x, SIZES(2, 2, -1, 10)), 0, SIZES(2, 2, 3, 10),
                 STRIDES(60, 30, 10, 1));
-    /* A view where strides can say it... */
+    /* A view if strides can express it... */
     ridge_tensor *part = ridge_slice(x, 1, 1, 5, 1);
     expect_view(ridge_reshape(part, SIZES(2, 2, 2, 2, 5)), 5, SIZES(2, 2, 2, 2, 5),
                 STRIDES(60, 30, 10, 5, 1));
-    /* ...and a copy where they cannot. */
+    /* ...and a copy otherwise. */
     ridge_tensor *turned = ridge_transpose(x, 0, 1);
     struct array order = array_read(turned);
     order.rank = 2;

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Do the figures of `ridge bench all --json` make sense?
+"""Checks the figures of `ridge bench all --json` for consistency.
 
     check.py RESULTS.json
 
-Every line must have figures that agree with each other, do the bytes and operations that its work
-takes (computed here from the sizes alone) and not beat the roofs by more than measuring errs; every
-experiment must say what it found. Times themselves are not judged. Prints what is wrong and
-`N passed, N failed` last.
+Every line must have consistent figures, the bytes and operations of its work (computed here from the
+sizes) and not exceed the roofs by more than the measurement error; every experiment must have findings.
+Times themselves are not checked. Prints failures and finally `N passed, N failed`.
 """
 import json
 import sys

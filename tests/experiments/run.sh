@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every experiment at small sizes on the CPU and on OpenCL, and whether the figures make sense: see
-# check.py. Called by tests/run; prints `N passed, N failed[, N skipped]` last.
+# Runs every experiment at small sizes on the CPU and on OpenCL and checks the figures with check.py.
+# Called by tests/run; prints `N passed, N failed[, N skipped]` last.
 #
 #   BUILD=build tests/experiments/run.sh [DEVICE...]
 cd "$(dirname "$0")/../.." || exit 1

@@ -1,7 +1,5 @@
-/* Over which sizes, batches and types does an experiment go? The user's lists go before the
- * defaults; a plan then loops over whatever there is, and its labels say all that tells two lines
- * apart.
- */
+/* The sizes, batches and types of an experiment. The user's lists override the defaults; a plan
+ * loops over the result, and its labels contain everything that distinguishes two lines. */
 #include "bench/experiments/axes.h"
 
 #include <stdarg.h>

@@ -1,6 +1,5 @@
-/* Over which sizes, batches and types does an experiment go? What the user asked for, or defaults
- * for a processor, for a GPU and for tests; and how a case of them gets into the plan.
- */
+/* The sizes, batches and types of an experiment: the user's, or the defaults for a CPU, a GPU
+ * and tests; and adding a case of them to the plan. */
 #ifndef RIDGE_BENCH_EXPERIMENTS_AXES_H
 #define RIDGE_BENCH_EXPERIMENTS_AXES_H
 
@@ -22,8 +21,8 @@ struct axes {
     unsigned dtype_count;
 };
 
-/* An experiment without batches gives NULL and has the one batch 0. The type is f32, or on a GPU
- * `gpu_dtype`, unless the user asked for others. */
+/* An experiment without batches passes NULL and gets the single batch 0. The type is f32, or on
+ * a GPU `gpu_dtype`, unless the user selects others. */
 struct axes axes_of(const struct stage *stage, const struct axis_defaults *sizes,
                     const struct axis_defaults *batches, enum ridge_dtype gpu_dtype);
 

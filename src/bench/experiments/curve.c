@@ -1,7 +1,6 @@
-/* Rates are those of the median call. The efficient size is simply the smallest one that is fast
- * enough: on a processor the middle of the curve is often the highest, where data fit a cache, and
- * what lies beyond may be slower again.
- */
+/* Rates are of the median call. The efficient size is the smallest one that is fast enough: on a
+ * CPU the middle of the curve is often the highest, where data fits a cache, and larger sizes
+ * may be slower again. */
 #include "bench/experiments/curve.h"
 
 #include <stdio.h>

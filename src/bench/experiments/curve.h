@@ -1,13 +1,11 @@
-/* What does a curve over sizes say? Where it is highest, and how small one can go and still be
- * nearly there.
- */
+/* Evaluates a curve over sizes: its maximum, and the smallest size that nearly reaches it. */
 #ifndef RIDGE_BENCH_EXPERIMENTS_CURVE_H
 #define RIDGE_BENCH_EXPERIMENTS_CURVE_H
 
 #include "base/format.h"
 #include "bench/results/result.h"
 
-/* Where bench_case.numbers hold a case's place on a curve. */
+/* Indices of bench_case.numbers with a case's place on a curve. */
 enum { CURVE_NUMBER = CASE_NUMBERS_MAX - 2, CURVE_AT = CASE_NUMBERS_MAX - 1 };
 
 #define CURVE_EFFICIENT 0.8 /* of the best */
@@ -34,7 +32,7 @@ struct curve_set {
     curve_rate *rate;
     char *(*rate_text)(double rate, char text[FORMAT_SIZE]);
 };
-/* Adds what each curve says: `best_NAME` and `efficient_NAME` are places on it. */
+/* Adds the findings of each curve: `best_NAME` and `efficient_NAME` are places on it. */
 bool curve_conclude(const struct curve_set *curves, const struct result *results, size_t count,
                     struct result_set *set, struct status *status);
 

@@ -1,7 +1,6 @@
 /* elementwise: a cheap operation (add), a function (exp) and a longer expression (gelu) from a
- * thousand to a hundred million elements. How many does it take until memory and not the launch is
- * what one waits for?
- */
+ * thousand to a hundred million elements. From which size on is the time bound by memory rather
+ * than by the launch? */
 #include "base/array.h"
 #include "base/format.h"
 #include "bench/experiments/curve.h"

@@ -1,6 +1,5 @@
-/* fused-ops: two operations in one kernel against the same two one after the other. Fusing saves a
- * launch and writing and reading what lies between them: does it bring what the guides promise?
- */
+/* fused-ops: two operations in one kernel against the same two in sequence. Fusing saves a
+ * launch, and writing and reading the intermediate: does it gain what the guides promise? */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,7 +9,7 @@
 #include "bench/experiments/pair.h"
 #include "bench/workloads/workload.h"
 
-/* What the guides expect of small and of large tensors, in percent; 0: they do not say. */
+/* What the guides expect for small and for large tensors, in percent; 0: unspecified. */
 struct expectation {
     int64_t small, large; /* elements of the result up to which and from which on */
     double gain_small, gain_large;
@@ -33,7 +32,7 @@ static const struct fusable {
 };
 enum { PAIRS = ARRAY_COUNT(pairs), PAIR = 0, ELEMENTS = 1 }; /* among the numbers */
 
-/* The side of a square of about so many elements. */
+/* The side of a square of about `elements` elements. */
 static int64_t side_of(int64_t elements) {
     return (int64_t)llround(sqrt((double)elements));
 }

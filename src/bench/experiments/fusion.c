@@ -1,8 +1,7 @@
 /* fusion: one chain of elementwise operations, eager and compiled. Eager, each operation is a
- * kernel that reads its input from memory and writes its output back, with a gap before the next;
- * compiled, the chain is one kernel that keeps everything in registers. What does that buy, and
- * why?
- */
+ * kernel that reads its input from memory and writes its output back, with a gap before the
+ * next; compiled, the chain is one kernel that keeps everything in registers. How much does that
+ * gain, and why? */
 #include <math.h>
 #include <stdio.h>
 
@@ -47,8 +46,8 @@ static bool fusion_plan(const struct stage *stage, struct case_list *list, struc
     return true;
 }
 
-/* Where the eager run's extra time is: between its kernels, or in them; "" when the two views of it
- * (wall time, and the device's own of a few traced calls) do not agree well enough to say. */
+/* Where the eager run's extra time is: between its kernels, or in them; "" if wall time and the
+ * device time of a few traced calls do not agree well enough. */
 static const char *cause_of_difference(const struct result *eager, const struct result *compiled) {
     double more = eager->time.time.median - compiled->time.time.median;
     double more_busy = eager->device_ns - compiled->device_ns;

@@ -1,7 +1,6 @@
-/* lora: the forward pass of a linear layer with a low-rank adapter of rank 8, in three sizes, eager
- * as a training framework runs it, beside the layer without it. The adapter has next to no work but
- * products of its own to start: what does it cost?
- */
+/* lora: the forward pass of a linear layer with a low-rank adapter of rank 8, in three sizes,
+ * eager as a training framework runs it, beside the layer without it. The adapter has little
+ * work but needs extra launches: what does it cost? */
 #include <stdio.h>
 
 #include "bench/experiments/axes.h"

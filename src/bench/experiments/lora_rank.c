@@ -1,6 +1,5 @@
-/* lora-rank: a LoRA layer with adapters of five ranks. Sixteen times the rank is sixteen times the
- * adapter's work and still little beside the layer's: does the time say so too?
- */
+/* lora-rank: a LoRA layer with adapters of five ranks. Sixteen times the rank is sixteen times
+ * the adapter's work, still little compared with the layer's: does the time confirm that? */
 #include "base/array.h"
 #include "bench/experiments/axes.h"
 #include "bench/workloads/workload.h"

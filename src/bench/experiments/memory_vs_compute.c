@@ -12,10 +12,10 @@
 #include "bench/experiments/sweep.h"
 #include "bench/kernels/kernel_case.h"
 
-#define NEAR 0.7            /* of the whole: takes about as long */
+#define NEAR 0.7            /* of the whole: takes about equally long */
 #define CLEARLY_LONGER 1.25 /* one half than the other, when both are near the whole */
 #define MUCH_LONGER 2.0     /* when neither is */
-#define IMPOSSIBLE 1.5      /* a half that takes so much longer than the whole was disturbed */
+#define IMPOSSIBLE 1.5      /* a half that takes this much longer than the whole was disturbed */
 
 static const char *bound_name(enum bound bound) {
     static const char *const names[] = {"balanced", "memory-bound", "compute-bound",
@@ -119,7 +119,7 @@ static void explain(enum bound bound, const struct halves *halves, char *text, s
             100 * overlap);
 }
 
-/* What the roofs say of the same work; false when they say nothing of the kind. */
+/* The verdict of the roofs for the same work; false if they have none. */
 static bool bound_by_roofs(const struct result *full, enum bound *bound) {
     *bound = full->limit.kind == LIMIT_ARITHMETIC ? BOUND_COMPUTE : BOUND_MEMORY;
     return full->limit.kind == LIMIT_ARITHMETIC || full->limit.kind == LIMIT_MEMORY ||

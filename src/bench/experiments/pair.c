@@ -1,7 +1,6 @@
-/* Two lines of which one is the other's improvement: did it help? A difference tells something when
- * the confidence intervals of the two medians are apart; the sign of one that does not is chance,
- * and the words then name none.
- */
+/* Two lines, one of which should improve on the other: did it help? A difference is significant
+ * if the confidence intervals of the two medians do not overlap; otherwise its sign is chance,
+ * and the text does not mention it. */
 #include "bench/experiments/pair.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* pool: tensors allocated and released, and an operation whose result is, with the buffer pool and
- * without it. What does memory from the driver cost, and how much of that does the pool save?
- */
+/* pool: allocating and releasing tensors, alone and as an operation's result, with and without
+ * the buffer pool. What does memory from the driver cost, and how much of that does the pool
+ * save? */
 #include <stdio.h>
 
 #include "base/format.h"
@@ -18,7 +18,7 @@ enum { REUSE_TRIES = 100 };
 
 struct state {
     ridge_device *device;
-    bool uses; /* an operation writes the memory; else it is allocated alone */
+    bool uses; /* an operation writes the memory; else it is only allocated */
     struct workload_shape shape;
     ridge_tensor *x;
 };

@@ -1,7 +1,6 @@
 /* reduction: the sum of all elements and the largest of each row, from a thousand to a hundred
- * million elements. Everything is read and next to nothing written: how near does it come to the
- * memory's read bandwidth?
- */
+ * million elements. Everything is read and almost nothing written: how close is it to the
+ * memory's read bandwidth? */
 #include "base/array.h"
 #include "base/format.h"
 #include "bench/experiments/curve.h"

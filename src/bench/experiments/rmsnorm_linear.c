@@ -1,7 +1,6 @@
 /* rmsnorm-linear: a norm and the product that follows it, eager and compiled, with the same
- * arguments on every device. The norm is a hundredth of the work: what does it cost as an operation
- * of its own?
- */
+ * arguments on every device. The norm is a hundredth of the work: what does it cost as a
+ * separate operation? */
 #include <stdio.h>
 
 #include "bench/experiments/axes.h"

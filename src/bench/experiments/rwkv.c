@@ -1,8 +1,9 @@
-/* How fast does an RWKV-7 language model read and write, and where does the time go?
+/* How fast does an RWKV-7 language model process a prompt and generate, and where does the time
+ * go?
  *
- * Writing a token reads every weight once, so the memory's bandwidth sets a floor that no
- * arithmetic can lower; a prompt reads them once for many tokens. The parts of a layer, one by one,
- * show which of them are far from their own limits.
+ * Generating a token reads every weight once, so memory bandwidth bounds its time; a prompt
+ * reads them once for many tokens. The parts of a layer are measured separately to show which
+ * are far from their limits.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@ struct model {
 
 /* ---- Planning --------------------------------------------------------------------------- */
 
-/* Making a quantised matrix takes the same in f32, and a product of many rows its inputs and
+/* Creating a quantised matrix needs it in f32 too, and a product of many rows its inputs and
  * results. */
 static uint64_t memory_needed(const struct stage *stage, const struct model *model,
                               int64_t tokens) {
@@ -70,7 +71,7 @@ static void name_model(const struct stage *stage, struct model *model) {
     if (model->size == 0)
         model->size = (int64_t)(millions + 0.5);
     if (!stage->options.model && !stage->options.small)
-        millions = (double)model->size; /* as it is called, not as it counts */
+        millions = (double)model->size; /* the published name, not the exact count */
     if (millions < 50)
         snprintf(size, sizeof size, "%.1fM", millions);
     else
@@ -97,7 +98,7 @@ static bool describe_model(const struct stage *stage, struct model *model, struc
     return true;
 }
 
-/* The type of the file's own matrices, unless another one was asked for. */
+/* The type of the file's matrices, unless the user selects another. */
 static bool default_dtypes(const struct stage *stage, enum ridge_dtype dtypes[2], unsigned *count,
                            struct status *status) {
     dtypes[0] = stage->is_gpu ? RIDGE_F16 : RIDGE_F32;
@@ -142,7 +143,7 @@ static bool rwkv_experiment_plan(const struct stage *stage, struct case_list *li
 
 /* ---- Concluding ------------------------------------------------------------------------- */
 
-/* Results of one model; NULL where there is no figure. */
+/* Results of one model; NULL if missing. */
 struct model_results {
     const struct result *parts[RWKV_PARTS], *generate, *prompt;
     char name[56];

@@ -1,4 +1,4 @@
-/* What a sweep over sizes of blocks or tiles says: which is best, and by how much it matters. */
+/* Evaluates a sweep over block or tile sizes: which is best, and how much it matters. */
 #ifndef RIDGE_BENCH_EXPERIMENTS_SWEEP_H
 #define RIDGE_BENCH_EXPERIMENTS_SWEEP_H
 

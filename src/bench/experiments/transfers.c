@@ -1,6 +1,5 @@
-/* transfers: the same bytes between host and device in many small pieces and in one large one. Each
- * transfer has a price before the first byte moves: what does it come to?
- */
+/* transfers: the same bytes between host and device in many small pieces and in one large one.
+ * Each transfer has a fixed cost: how large is it? */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* How large should a block be? A kernel that only moves data and one that sums it up, with every
- * size of block that the device takes. On the CPU a block is what a thread takes at a time.
- */
+ * block size that the device supports. On the CPU a block is the unit of work of a thread. */
 #include <stdio.h>
 
 #include "base/array.h"

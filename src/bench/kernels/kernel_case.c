@@ -44,7 +44,8 @@ static int64_t tile_count(const struct kernel_plan *plan) {
     return divide_up(plan->m, plan->tile_rows) * divide_up(plan->n, plan->tile_columns);
 }
 
-/* The largest tile of which there are enough to keep the device busy. Few rows have low tiles. */
+/* The largest tile that still gives enough tiles to keep the device busy. Few rows have low
+ * tiles. */
 static void choose_tile(struct kernel_plan *plan, const struct device_capabilities *device) {
     for (int64_t tile = TILE_MAX; tile >= 32; tile /= 2) {
         plan->tile_rows = power_of_two_from(plan->m, TILE_MIN, tile);
@@ -178,7 +179,7 @@ static void product_amount(const struct kernel_plan *plan, struct amount *amount
     amount->flops = plan->which == HAND_READ ? read : 2 * m * n * k;
     if (plan->which != HAND_COMPUTE)
         return;
-    /* Of A and B no more than the first tile, which stays in the nearest cache. */
+    /* Only the first tile of A and B, which stays in the nearest cache. */
     uint64_t depth = (uint64_t)MIN(plan->k, plan->depth);
     uint64_t first =
         depth * (uint64_t)(MIN(plan->tile_rows, plan->m) + MIN(plan->tile_columns, plan->n));
@@ -246,8 +247,8 @@ static double read_sum(const struct kernel_plan *plan, const float *const *input
     return sum;
 }
 
-/* Element `index` of the output that must come out, in double precision, from the inputs (of the
- * kinds that kernel_buffer_counts() lists). Products walk a row or column for each call. */
+/* The expected element `index` of the output, in double precision, from the inputs (as listed by
+ * kernel_buffer_counts()). Products walk a row or column for each call. */
 static double kernel_reference(const struct kernel_plan *plan, const float *const *inputs,
                                int64_t index) {
     int64_t row = index / plan->n, column = index % plan->n;
@@ -302,8 +303,8 @@ static double additions_in_a_row(const struct kernel_plan *plan) {
     }
 }
 
-/* Each is off by at most half a step, always the same way at worst. */
-/* How far off rounding can take an output, relative to the largest. */
+/* Each is off by at most half an ulp, in the worst case always in the same direction. */
+/* The maximum rounding error of an output, relative to the largest output. */
 static double kernel_tolerance(const struct kernel_plan *plan) {
     return 1e-5 + additions_in_a_row(plan) * HALF_STEP;
 }
@@ -312,10 +313,10 @@ static double kernel_tolerance(const struct kernel_plan *plan) {
 
 enum {
     LAUNCHES_MAX = 2,
-    STRIDE = 64,           /* turns begin at a multiple of so many elements */
+    STRIDE = 64,           /* copies start at a multiple of this many elements */
     SMALL_BYTES = 1 << 20, /* of all turns, when only the machinery is tested */
     SAMPLES_MIN = 24,
-    SAMPLES_WORK = 1 << 24, /* multiply-adds that the references may take, or about that */
+    SAMPLES_WORK = 1 << 24, /* approximate limit of multiply-adds for the references */
 };
 
 struct state {
@@ -356,7 +357,7 @@ bool kernel_case_set(struct bench_case *work, enum hand_kernel which, int64_t bl
     return true;
 }
 
-/* So many turns that together they are twice the cache; at least one. */
+/* Enough copies to fill twice the cache; at least one. */
 static unsigned turns_for(const struct stage *stage, uint64_t bytes) {
     const struct device_capabilities *capabilities = &stage->device->device->capabilities;
     uint64_t cache =

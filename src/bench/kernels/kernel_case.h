@@ -1,8 +1,8 @@
-/* Cases that launch a kernel made by hand, whose block or tile is the experiment's to choose.
+/* Cases that launch a hand-made kernel, whose block or tile size the experiment selects.
  *
- * A matrix product comes as three kernels that walk the same tiles: one only reads what the product
- * reads, one only computes what it computes on data that is close already, one does both. Beside
- * them are the two kernels that a device's bandwidth is usually judged by.
+ * A matrix product has three kernels that walk the same tiles: one only reads what the product
+ * reads, one only computes, on data that is already in cache, and one does both. There are also
+ * the two kernels by which bandwidth is usually judged.
  */
 #ifndef RIDGE_BENCH_KERNELS_KERNEL_CASE_H
 #define RIDGE_BENCH_KERNELS_KERNEL_CASE_H
@@ -13,16 +13,16 @@
 enum hand_kernel {
     HAND_SCALE,   /* y = 2 x + 1; size elements */
     HAND_SUM,     /* the sum of size elements */
-    HAND_READ,    /* what the product reads, summed up */
+    HAND_READ,    /* the sum of what the product reads */
     HAND_COMPUTE, /* the product's multiply-adds, on its first tile over and over */
     HAND_PRODUCT, /* C [batch, size] = A [batch, size] x B [size, size]; batch 0 is the size */
 };
 
-/* What numbers[] of such a case hold. */
+/* Indices of numbers[] of such a case. */
 enum kernel_number {
     KERNEL_WHICH, /* enum hand_kernel */
-    KERNEL_BLOCK, /* HAND_SCALE, HAND_SUM: threads of a block; on the CPU, elements that a thread
-                     takes at a time */
+    KERNEL_BLOCK, /* HAND_SCALE, HAND_SUM: threads of a block; on the CPU, elements per unit of work
+                   */
     KERNEL_TILE,  /* the products: rows and columns of a tile; 0: as suits the device and the sizes
                    */
 };
@@ -36,8 +36,8 @@ bool kernel_case_set(struct bench_case *work, enum hand_kernel which, int64_t bl
 
 /* ---- For kernel_text.c and kernel_native.c -------------------------------------------------- */
 
-/* How a case is cut up on a device. A product has m rows, n columns and k multiply-adds an element;
- * the others n elements. */
+/* The tiling of a case on a device. A product has m rows, n columns and k multiply-adds an
+ * element; the others n elements. */
 struct kernel_plan {
     enum hand_kernel which;
     bool few_rows;                   /* B is [n, k] and there are no tiles: a row of B at a time */
@@ -51,7 +51,7 @@ struct kernel_plan {
 };
 
 enum {
-    FEW_ROWS = 8,       /* at most: then there is nothing to share between rows */
+    FEW_ROWS = 8,       /* maximum: with so few rows nothing is shared between them */
     GROUP_LANES = 32,   /* threads that share a row of B */
     CPU_ROW_DEPTH = 64, /* elements of it that the CPU takes in one step */
     KERNEL_BUFFERS_MAX = 3,
@@ -77,8 +77,9 @@ void kernel_amount(const struct kernel_plan *plan, unsigned launches, struct amo
 /* A name for traces: a C identifier. */
 const char *kernel_name_of(const struct kernel_plan *plan, bool last);
 
-/* Source in the device's language. `last` is the second launch of HAND_SUM, which adds up what the
- * blocks of the first one left. Scalars are m, n, k; or n and how many partial sums there are. */
+/* Source in the device's language. `last` is the second launch of HAND_SUM, which adds up the
+ * partial sums of the first one's blocks. Scalars are m, n, k; or n and how many partial sums
+ * there are. */
 void kernel_text(const struct kernel_plan *plan, const struct device_capabilities *device,
                  bool last, struct buffer *out);
 

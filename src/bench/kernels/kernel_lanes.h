@@ -1,13 +1,13 @@
-/* The CPU's hand-made kernels for one set of vector instructions. kernel_native.c includes this
- * once for each, having defined what sets them apart:
+/* The CPU's hand-made kernels for one vector instruction set. kernel_native.c includes this
+ * once for each, with these definitions:
  *
  *   LANES                     floats in a vector
  *   TARGET                    what lets the compiler use the instructions in a function
  *   NAME(x)                   x with the set's name
  *   MULTIPLY_ADD(x, y, sum)   x * y + sum of vectors
  *
- * Sums are kept in variables with names of their own, so that they are registers whatever the
- * optimiser thinks of arrays.
+ * Sums are in separate variables, so that they are registers even if the optimiser keeps arrays
+ * in memory.
  */
 typedef float NAME(floats) __attribute__((vector_size(4 * LANES)));
 #define FLOATS NAME(floats)

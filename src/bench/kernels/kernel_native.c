@@ -1,7 +1,6 @@
-/* The CPU's hand-made kernels: what all sets of vector instructions share, and the choice among
- * them. A tile of C lies in the thread's scratch with the pieces of A and B that it is made from,
- * so that the size of a tile decides which cache the multiply-adds find their operands in.
- */
+/* The CPU's hand-made kernels: the parts common to all vector instruction sets, and the choice
+ * among them. A tile of C is in the thread's scratch memory with its pieces of A and B, so the
+ * tile size determines which cache holds the operands of the multiply-adds. */
 #include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -19,7 +18,7 @@ struct tile {
     const struct kernel_plan *plan;
     float *c, *a, *b; /* [rows][line], [rows][depth], [depth][line], zero outside the matrices */
     int64_t rows, columns, depth; /* whole vectors of columns */
-    int64_t line; /* a little longer, lest all lines share the same few places of a cache */
+    int64_t line;                 /* padded, so that lines do not map to the same cache sets */
     int64_t first_row, first_column, inside_rows, inside_columns;
 };
 
@@ -60,7 +59,7 @@ static void fetch(float *to, int64_t rows, int64_t columns, int64_t line, struct
     }
 }
 
-/* Where nothing is to be read, the first tile serves for all. */
+/* Without reading, the first tile is used for all. */
 static void tile_fetch(const struct tile *tile, const float *a, const float *b, int64_t k0) {
     const struct kernel_plan *plan = tile->plan;
     int64_t depth = MIN(tile->depth, plan->k - k0);

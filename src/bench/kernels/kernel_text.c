@@ -1,6 +1,5 @@
 /* The hand-made kernels in the language of src/gen/source/dialect.h, for every device that takes
- * source. The three products differ in READS and COMPUTES alone.
- */
+ * source. The three products differ only in READS and COMPUTES. */
 #include "bench/kernels/kernel_case.h"
 #include "gen/source/elements.h"
 
@@ -17,7 +16,7 @@ static const char scale_text[] = "INT64 first = ((INT64)BLOCK_X * THREADS + THRE
                                  "}\n"
                                  "}\n";
 
-/* A block's sum goes behind the total, which the last launch puts first. */
+/* A block's sum is stored after the total, which the last launch writes. */
 static const char sum_text[] =
     "SHARED UINT32 scratch[THREADS];\n"
     "float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};\n"
@@ -44,17 +43,17 @@ static const char sum_last_text[] = "SHARED UINT32 scratch[THREADS];\n"
                                     "    sums[0] = all;\n"
                                     "}\n";
 
-/* A thread's rows and columns of a tile lie VECTOR together, and these lie side by side among the
- * threads: so reading them from shared memory is few loads without conflicts. */
+/* A thread's rows and columns of a tile lie VECTOR together, and these lie side by side among
+ * the threads: so reading them from shared memory takes few loads without conflicts. */
 static const char tiles_words[] =
     "#define ACROSS (TILE_COLUMNS / THREAD_COLUMNS)\n"
     "#define DOWN (TILE_ROWS / THREAD_ROWS)\n"
     "#define ROW_OF(i) ((i) / VECTOR * DOWN * VECTOR + down * VECTOR + (i) % VECTOR)\n"
     "#define COLUMN_OF(j) ((j) / VECTOR * ACROSS * VECTOR + across * VECTOR + (j) % VECTOR)\n"
-    /* Where nothing is to be read, the first tile serves for all. */
+    /* Without reading, the first tile is used for all. */
     "#define READ_ROW (READS ? first_row : 0)\n"
     "#define READ_COLUMN (READS ? first_column : 0)\n"
-    "#define A_LINE (TILE_ROWS + 4)\n" /* apart, lest a line's writers meet in one bank */
+    "#define A_LINE (TILE_ROWS + 4)\n" /* padded to avoid bank conflicts */
     "#define READ_STEPS 4\n"
     "#define PER_A (TILE_ROWS * DEPTH / THREADS)\n"
     "#define PER_B (TILE_COLUMNS * DEPTH / THREADS)\n"
@@ -98,7 +97,7 @@ static const char tiles_head[] =
     "    UNROLL for (int j = 0; j < THREAD_COLUMNS; j++)\n"
     "        sum[i][j] = 0.0f;\n";
 
-/* Several steps at a time, each thread's elements summed apart: nothing waits but for memory. */
+/* Several steps at a time, with separate sums per thread: only memory latency counts. */
 static const char tiles_read_text[] = "SHARED UINT32 scratch[THREADS];\n"
                                       "float read = 0.0f, of_a[PER_A], of_b[PER_B];\n"
                                       "UNROLL for (int i = 0; i < PER_A; i++)\n"
@@ -122,8 +121,8 @@ static const char tiles_read_text[] = "SHARED UINT32 scratch[THREADS];\n"
                                       "    UNROLL for (int j = 0; j < THREAD_COLUMNS; j++)\n"
                                       "        sum[i][j] = read;\n";
 
-/* What the next step needs is read while this one is computed. Without reading, the barriers stay:
- * they are part of the work, and keep the compiler from taking the tiles into registers. */
+/* Loads for the next step are issued while this one is computed. Without reading, the barriers
+ * remain: they are part of the work, and keep the compiler from moving the tiles into registers. */
 static const char tiles_compute_text[] =
     "SHARED WORDS4 words_a[DEPTH * A_LINE / 4], words_b[DEPTH * TILE_COLUMNS / 4];\n"
     "IN_SHARED float *tile_a = (IN_SHARED float *)words_a;\n"

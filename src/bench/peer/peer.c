@@ -1,7 +1,5 @@
-/* How does another framework do the same work? What is asked of it, what its answers mean, and how
- * long each may take. The other half is peer.py, which the build puts into the program
- * (scripts/embed); the process itself is peer_process.c.
- */
+/* Runs the same work in another framework: the requests, the answers and their time limits. The
+ * other half is peer.py, which is embedded by scripts/embed; peer_process.c runs the process. */
 #include "bench/peer/peer.h"
 
 #include <stdio.h>
@@ -19,14 +17,14 @@ static const struct framework {
     const char *name, *title;
 } frameworks[] = {{"torch", "PyTorch"}, {"mlx", "MLX"}, {"jax", "JAX"}};
 
-/* Loading PyTorch from a cold disk and compiling with it both take their time. */
+/* Loading PyTorch from a cold disk and compiling with it are slow. */
 const struct peer_patience peer_patience = {.start = 120, .prepare = 180, .batch = 60};
 
 struct peer {
     const struct framework *framework;
     struct peer_patience patience;
     struct peer_process process;
-    struct status lost; /* why it cannot be asked any more; STATUS_OK: it can */
+    struct status lost; /* why it is no longer usable; STATUS_OK: it is */
     char description[128];
     double call_ns; /* about what a call takes */
 };
@@ -43,7 +41,7 @@ static const char *interpreter(void) {
     return chosen && *chosen ? chosen : "python3";
 }
 
-/* The text behind `word` in the answer; false when it begins with another. */
+/* The text after `word` in the answer; false if it starts with another word. */
 static bool answer_is(struct text answer, const char *word, struct text *rest) {
     size_t length = strlen(word);
     if (!text_starts(answer, word) || (answer.length > length && answer.data[length] != ' '))
@@ -72,8 +70,8 @@ static bool ask(struct peer *peer, struct text request, double seconds, struct t
     return mark_lost(peer, status);
 }
 
-/* An answer that is none of those expected: a failure that it tells of, after which it goes on, or
- * one that makes no sense, after which it is not asked again. */
+/* An unexpected answer: a reported failure, after which the peer continues, or an invalid
+ * answer, after which it is not used again. */
 static bool other_answer(struct peer *peer, struct text answer, const char *during,
                          struct status *status) {
     struct text reason;

@@ -1,6 +1,5 @@
-/* The same work in another framework: a Python process beside ours that does batches of calls when
- * told to and says how long they took.
- */
+/* The same work in another framework: a Python process that runs batches of calls on request and
+ * reports their times. */
 #ifndef RIDGE_BENCH_PEER_PEER_H
 #define RIDGE_BENCH_PEER_PEER_H
 
@@ -25,34 +24,34 @@ struct peer_work {
     struct peer_input inputs[PEER_INPUTS_MAX];
     unsigned input_count;
     double numbers[PEER_NUMBERS_MAX]; /* the function's own: a scale, an epsilon */
-    unsigned turns;                   /* sets of inputs that take turns */
+    unsigned turns;                   /* sets of inputs that alternate */
 };
 
 struct peer;
 
-/* `framework` is torch, mlx or jax; `device` one of ours: cpu, cuda:0, ... (MLX has its own GPU and
- * is on it where we are on metal). STATUS_UNSUPPORTED, with how to get it, when the interpreter
+/* `framework` is torch, mlx or jax; `device` one of ours: cpu, cuda:0, ... (MLX has its own GPU
+ * and is on it where we are on metal). STATUS_UNSUPPORTED, with a remedy, if the interpreter
  * ($RIDGE_PYTHON or python3) lacks it or it cannot use the device. */
 struct peer *peer_start(const char *framework, const char *device, struct status *status);
-/* How many seconds it may take before it is given up: to load, to prepare work (compiling it is a
- * part of that), and for a batch beyond what it should. */
+/* Timeouts in seconds: for loading, for preparing work including compilation, and for a batch
+ * beyond its expected time. */
 struct peer_patience {
     double start, prepare, batch;
 };
 extern const struct peer_patience peer_patience; /* what peer_start() has */
 struct peer *peer_start_within(const char *framework, const char *device,
                                const struct peer_patience *patience, struct status *status);
-/* Takes NULL. */
+/* Accepts NULL. */
 void peer_stop(struct peer *peer);
 /* From here on a request fails soon after *stop is not 0. */
 void peer_watch(struct peer *peer, const volatile sig_atomic_t *stop);
 const char *peer_description(const struct peer *peer); /* "PyTorch 2.11.0 on NVIDIA H200" */
 
-/* Makes inputs and does the work once. False in *has: it has no such function or type.
+/* Creates inputs and runs the work once. *has is false if it has no such function or type.
  *
- * When this or a batch fails with STATUS_UNSUPPORTED the framework has said why, and can be asked
- * for other work; when with another code the peer is gone, and fails likewise whenever it is asked
- * again. */
+ * If this or a batch fails with STATUS_UNSUPPORTED, the framework gave the reason and can do
+ * other work; with another code the peer is gone, and every later request fails.
+ */
 bool peer_prepare(struct peer *peer, const struct peer_work *work, bool *has,
                   struct status *status);
 /* For struct measured_work, with the peer as context. */

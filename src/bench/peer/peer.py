@@ -1,11 +1,11 @@
-# The same work in another framework. ridge starts this beside itself as
+# The same work in another framework. ridge starts this as
 #
 #   python3 -c THIS torch|mlx|jax DEVICE THREADS
 #
-# and then asks: a request is a line of JSON, {"prepare": {...}} or {"batch": calls}; an answer is a
-# line of MARK, a word and its text. What anybody else prints goes to standard error. The functions
-# are those of src/bench/workload*.c, by the same names and with the inputs in the same order, each
-# in the words that the framework's own users would choose.
+# A request is a line of JSON, {"prepare": {...}} or {"batch": calls}; an answer is a line of MARK, a
+# word and its text. All other output goes to standard error. The functions are those of
+# src/bench/workloads, with the same names and order of inputs, each written as the framework's users
+# would write it.
 import sys
 
 if sys.path and sys.path[0] == "":
@@ -27,7 +27,7 @@ DTYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32"
 
 
 class Unusable(Exception):
-    """The framework, or this device with it, cannot be had here."""
+    """The framework, or its support for this device, is not available."""
 
 
 class Lacking(Exception):
@@ -54,14 +54,14 @@ def in_one_line(error):
 
 
 def is_lack(error, text):
-    """Frameworks say in many ways that they cannot do something with a type on a device."""
+    """Frameworks have many error messages for an unsupported type on a device."""
     if isinstance(error, NotImplementedError):
         return True
     return "not implemented for" in text or "not supported by" in text
 
 
 class Place:
-    """A device of ridge's, as a framework sees it."""
+    """A device of ridge in a framework."""
 
     def __init__(self, name, threads):
         self.kind, _, number = name.partition(":")
@@ -403,8 +403,8 @@ def make_functions(f, numbers):
 
 
 class Work:
-    """A function and the sets of inputs that take turns in it. As with ridge, an output is held
-    until its set comes again, so that it is not written to the same hot memory each time."""
+    """A function and its alternating sets of inputs. As in ridge, an output is held until its set is
+    used again, so that it is not written to the same hot memory each time."""
 
     def __init__(self, framework, name, compiled, numbers, inputs, turns):
         for made in inputs:
@@ -461,7 +461,7 @@ class Peer:
 
 
 def take_over_streams():
-    """The conversation becomes ours alone: neither a library's output nor a child gets into it."""
+    """Reserves the socket for answers: neither a library's output nor a child process uses it."""
     requests, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -471,7 +471,7 @@ def take_over_streams():
 
 
 def die_with_ridge():
-    """Ctrl-C is ridge's business. When ridge ends, so do we, whatever we are in the middle of."""
+    """ridge handles Ctrl-C. This process exits when ridge does, at any time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform.startswith("linux"):
         try:
@@ -484,7 +484,7 @@ def die_with_ridge():
 
 
 def read_requests(requests):
-    """A thread of its own waits for them, so that their end is seen at any time."""
+    """A separate thread reads them, so that end of file is noticed at any time."""
     lines = queue.SimpleQueue()
 
     def pass_on():

@@ -1,7 +1,5 @@
-/* The conversation is a socket, since a write to one whose other end has died can be kept from
- * raising SIGPIPE, which belongs to ridge's own output. The process sees its end when ridge is
- * gone, however that came.
- */
+/* Uses a socket, because a write to a socket can suppress SIGPIPE, which ridge needs for its own
+ * output. The process gets end of file when ridge exits for any reason. */
 #include "bench/peer/peer_process.h"
 
 #include <errno.h>
@@ -87,7 +85,7 @@ static void pause_a_little(void) {
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 }
 
-/* Collects it, after `patience_ns` by force. *how is as waitpid() tells. */
+/* Waits for the process; kills it after `patience_ns`. *how is the status of waitpid(). */
 static void peer_process_collect(struct peer_process *process, double patience_ns, int *how) {
     double until = measure_clock() + patience_ns;
     bool forced = false;
@@ -166,7 +164,7 @@ static const char *last_stderr(struct peer_process *process, char words[LAST_WOR
     return words;
 }
 
-/* Moves what lies in the pipe of its standard error to the rubbish. */
+/* Reads its standard error into the unexpected output. */
 static void read_stderr(struct peer_process *process) {
     char part[4096];
     while (process->complaints >= 0 && process->rubbish <= RUBBISH_MAX_BYTES) {
@@ -182,7 +180,8 @@ static void read_stderr(struct peer_process *process) {
     }
 }
 
-/* Whether the line that has come is an answer. Else it is rubbish, and the next one begins. */
+/* Whether the received line is an answer. Otherwise it is unexpected output, and the next line
+ * starts. */
 static bool line_is_answer(struct peer_process *process) {
     struct text line = {process->line, process->line_length};
     bool answers = !process->too_long && text_starts(line, PEER_MARK);
@@ -205,7 +204,7 @@ static void extend_line(struct peer_process *process, const char *data, size_t l
     process->line_length += length;
 }
 
-/* Takes bytes up to the end of an answer; what follows it in the same breath is rubbish. */
+/* Reads up to the end of an answer; bytes received after it are unexpected output. */
 static bool take_bytes(struct peer_process *process, const char *data, size_t length) {
     while (length > 0) {
         const char *end = memchr(data, '\n', length);
@@ -247,7 +246,7 @@ static enum outcome send_request(struct peer_process *process, struct text *requ
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? OUTCOME_WAIT : OUTCOME_ENDED;
 }
 
-/* Waits until there is something to read or, while a request is left, room to write. */
+/* Waits until there is something to read or, while a request is pending, until it can write. */
 static enum outcome converse(struct peer_process *process, struct text *request, double left_ns) {
     struct pollfd ends[2] = {
         {.fd = process->conversation, .events = POLLIN},
@@ -265,7 +264,8 @@ static enum outcome converse(struct peer_process *process, struct text *request,
     return ends[0].revents & POLLOUT ? send_request(process, request) : OUTCOME_WAIT;
 }
 
-/* The process is given up: it is ended if it has not, and its last words are in the status. */
+/* Gives up on the process: terminates it if necessary, and puts the end of its output into the
+ * status. */
 static bool give_up(struct peer_process *process, double patience_ns, struct status *status,
                     const char *why) {
     char words[LAST_WORDS_SIZE], how_it_ended[80] = "";

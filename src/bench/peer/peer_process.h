@@ -1,8 +1,8 @@
-/* A helper process that is asked one line at a time and answers each with one: started, awaited for
- * so long and no longer, and never left behind.
+/* A helper process with a line protocol: one request, one answer, with timeouts; it never
+ * outlives ridge.
  *
- * An answer is a line that begins with PEER_MARK. Whatever else it prints is rubbish from
- * libraries: the end of that is kept for the message, should the process fail.
+ * An answer is a line that starts with PEER_MARK. Everything else is output of libraries: the
+ * end of it is kept for the error message if the process fails.
  */
 #ifndef RIDGE_BENCH_PEER_PEER_PROCESS_H
 #define RIDGE_BENCH_PEER_PEER_PROCESS_H
@@ -20,10 +20,10 @@ struct peer_process {
     pid_t id;                  /* 0: it has ended */
     int conversation;          /* a socket, its standard input and output */
     int complaints;            /* the reading end of its standard error */
-    char line[PEER_LINE_SIZE]; /* what has come of the line it is printing */
+    char line[PEER_LINE_SIZE]; /* the incomplete line received so far */
     size_t line_length;
-    bool too_long;                    /* more than an answer may have: the rest is not kept */
-    size_t rubbish;                   /* bytes that were no answer since it was last asked */
+    bool too_long;                    /* longer than an answer: the rest is dropped */
+    size_t rubbish;                   /* bytes of unexpected output since the last request */
     char stderr_tail[PEER_SAID_SIZE]; /* the end of the rubbish */
     size_t stderr_length;
     const volatile sig_atomic_t *stop; /* waiting ends soon after this is not 0; may be NULL */
@@ -32,12 +32,12 @@ struct peer_process {
 /* `arguments` as for execvp(): the program first, NULL last; `program` must outlive the process. */
 bool peer_process_start(struct peer_process *process, const char *const *arguments,
                         struct status *status);
-/* Sends the request (a whole line; empty: nothing is sent) and gives the text behind the mark of
- * the answer, good until the next call. When it fails the process is no more, and the status says
- * how that came. */
+/* Sends the request (a whole line; empty: nothing is sent) and returns the text after the mark
+ * of the answer, valid until the next call. On failure the process is gone, and the status has
+ * the reason. */
 bool peer_process_request(struct peer_process *process, struct text request, double seconds,
                           struct text *answer, struct status *status);
-/* Tells it to end by closing the conversation, and makes it end if it does not. */
+/* Closes the socket, which ends the process, and kills it if it does not exit. */
 void peer_process_finish(struct peer_process *process);
 
 #endif

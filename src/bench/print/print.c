@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A column shares a unit when its largest value stays below SHARED_MAX of it and its smallest is
- * at least 1, or a tenth if nothing better is to be had. Rates are in giga where a tenth will do.
- */
+/* A column has one unit if its largest value is below SHARED_MAX of it and its smallest at least
+ * 1, or 0.1 if no other unit fits. Rates use giga if 0.1 is enough. */
 #define SHARED_MAX 1e4
 #define SHARED_LEAST 0.1
 enum { GIGA = 1 }; /* among the units of rates */
@@ -133,8 +132,8 @@ char *print_scaled(const struct print_scale *scale, double value, char text[FORM
     return text;
 }
 
-/* Bytes of the longest beginning of `words` that ends before a space and takes at most `room`
- * columns; at least one word. A percent sign stays with its number. */
+/* Bytes of the longest prefix of `words` that ends before a space and fits `room` columns; at
+ * least one word. A percent sign stays with its number. */
 static size_t line_length(struct text words, size_t room) {
     size_t take = 0;
     for (size_t i = 1; i <= words.length; i++) {
@@ -149,7 +148,7 @@ static size_t line_length(struct text words, size_t room) {
     return take;
 }
 
-/* The lines are a table of one column, which knows what a terminal may be shown. */
+/* The lines are a table of one column, which escapes unsafe characters. */
 static void print_lines(const struct print_style *style, unsigned indent, struct text words,
                         unsigned hang, struct output *output) {
     struct table table = {0};
@@ -189,7 +188,7 @@ void print_paragraph(const struct print_style *style, unsigned indent, const cha
     buffer_finish(&whole);
 }
 
-/* Takes the first line, its end included, off `rest` and writes it. */
+/* Writes the first line of `rest`, including its end, and advances. */
 static void write_line(struct text *rest, struct output *output) {
     const char *end = rest->length > 0 ? memchr(rest->data, '\n', rest->length) : NULL;
     size_t length = end ? (size_t)(end - rest->data) + 1 : rest->length;

@@ -12,7 +12,7 @@ struct print_style {
     bool no_header; /* CSV: the rows follow those of an earlier call */
 };
 
-/* One table per experiment, across devices, with what it means under it. */
+/* One table per experiment, across devices, followed by its conclusions. */
 bool print_results(const struct result_set *set, const struct print_style *style,
                    struct output *output, struct status *status);
 bool print_comparison(const struct comparison_set *set, const struct print_style *style,

@@ -1,4 +1,4 @@
-/* What stands in each cell of an experiment's table. */
+/* The cells of an experiment's table. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static void spread_cell(const struct sheet *sheet, const struct result *result,
         buffer_byte(text, ' ');
 }
 
-/* Points of one sweep: the same work in other ways, or the same in larger batches. */
+/* Points of one sweep: the same work with other parameters, or in larger batches. */
 static bool in_one_curve(const struct result *a, const struct result *b) {
     return strcmp(a->device, b->device) == 0 && a->dtype == b->dtype && b->curve &&
            (strcmp(a->label, b->label) == 0 || (a->batch != b->batch && a->size == b->size));
@@ -147,7 +147,7 @@ static void ratio_cell(double ratio, struct buffer *text) {
     buffer_printf(text, "%sx%s", print_times(ratio, times), words);
 }
 
-/* Whether the row above says the same, on paper for eyes that see columns. */
+/* Whether the row above has the same value, so that it can be omitted. */
 static bool repeats(const struct sheet *sheet, size_t row, bool variant_too) {
     if (row == 0 || sheet->style->style != TABLE_TEXT)
         return false;

@@ -1,6 +1,5 @@
-/* Faster, slower, or no measurable difference: two runs side by side, line by line, with the
- * interval in which the ratio of their times lies and what the machine itself did between them.
- */
+/* Faster, slower, or no measurable difference: two runs line by line, with the confidence
+ * interval of the ratio of their times and the change of the machine's speed. */
 #include <math.h>
 #include <string.h>
 

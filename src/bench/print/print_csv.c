@@ -1,5 +1,5 @@
-/* Results for other programs: one table for the whole set, always the same columns, figures in full
- * and in base units. A figure that is not known is empty. */
+/* Results for other programs: one table for the whole set, always the same columns, figures in
+ * full and in base units. Unknown figures are empty. */
 #include <math.h>
 #include <ridge.h>
 

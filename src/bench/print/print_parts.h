@@ -1,13 +1,12 @@
-/* What the printers of results, comparisons and timelines share: figures in few columns, one unit
- * for a whole column where that reads well, and paragraphs.
- */
+/* Shared by the printers of results, comparisons and timelines: compact figures, one unit per
+ * column where suitable, and paragraphs. */
 #ifndef RIDGE_BENCH_PRINT_PRINT_PARTS_H
 #define RIDGE_BENCH_PRINT_PRINT_PARTS_H
 
 #include "base/format.h"
 #include "bench/print/print.h"
 
-/* "12.34 ms"; "-" for what is not known (not a number, or not above 0). */
+/* "12.34 ms"; "-" if unknown (NaN, or not above 0). */
 char *print_time(double ns, char text[FORMAT_SIZE]);
 /* `digits` significant digits without a unit: "0.0123", "1.23", "12.3", "1,234". */
 char *print_number(double value, unsigned digits, char text[FORMAT_SIZE]);
@@ -30,19 +29,19 @@ void print_scale_choose(struct print_scale *scale);
 /* A value on the scale; "" when there is none. */
 char *print_scaled(const struct print_scale *scale, double value, char text[FORMAT_SIZE]);
 
-/* A paragraph, wrapped at the style's width with `indent` spaces before each line and `mark` before
- * the first; in Markdown one line. Ends the line. Words are data: nothing in them steers a terminal
- * or becomes markup. */
+/* A paragraph, wrapped at the style's width with `indent` spaces before each line and `mark`
+ * before the first; in Markdown one line. Ends the line. The text is escaped for the terminal or
+ * as markup. */
 void print_paragraph(const struct print_style *style, unsigned indent, const char *mark,
                      struct text words, struct output *output);
 enum { PRINT_INDENT = 2, PRINT_GAP = 2 }; /* before a table, and between its columns */
 
-/* What stands on a line of its own above a row, and above those after it that have the same. */
+/* A heading line above a row and the following rows with the same heading. */
 typedef void print_label(const void *context, size_t row, struct buffer *label);
 /* A table at PRINT_INDENT; `label` (with `context`) may be NULL. */
 void print_table(const struct table *table, const struct print_style *style, print_label *label,
                  const void *context, struct output *output);
-/* A line of its own that begins an experiment. */
+/* The heading line of an experiment. */
 void print_heading(const struct print_style *style, struct text words, struct output *output);
 
 /* "softmax 4096x4096, eager" */

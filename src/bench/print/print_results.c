@@ -1,7 +1,6 @@
-/* What did the experiments find? First where and when, then for each experiment its table, the
- * notes of its lines, the pictures, and in words what it means: the findings, and how far the lines
- * are from what the hardware allows.
- */
+/* Prints the results: where and when they were measured, then for each experiment its table,
+ * notes, timelines and conclusions: the findings, and how far the lines are from what the
+ * hardware allows. */
 #include "bench/print/print_results.h"
 
 #include <stdarg.h>
@@ -32,7 +31,7 @@ static const char *bullet(const struct print_style *style) {
 
 /* ---- Where and when --------------------------------------------------------------------- */
 
-/* The roofs that most work meets, in a few words. */
+/* A short summary of the most common roofs. */
 static void append_roofs(struct buffer *words, const struct roofs *roofs) {
     static const struct {
         enum roof_id id;
@@ -153,8 +152,8 @@ static void write_findings(const struct sheet *sheet, struct output *output) {
 
 /* ---- What the hardware allows ----------------------------------------------------------- */
 
-#define FAR 2.0         /* times the time at the roof: said as a factor, below as a share */
-#define ABOVE_ROOF 0.95 /* less than this part of it: the roof cannot be right */
+#define FAR 2.0         /* times the time at the roof: printed as a factor, below as a share */
+#define ABOVE_ROOF 0.95 /* below this fraction of it the roof must be wrong */
 
 static double distance(const struct result *result) {
     return print_has_figures(result) && result->limit.ns > 0

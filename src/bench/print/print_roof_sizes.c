@@ -1,4 +1,4 @@
-/* Bandwidths that depend on a size: of what is gone over again and again, and of transfers. */
+/* Bandwidths that depend on a size: of working sets and of transfers. */
 #include "bench/print/print_roof_sizes.h"
 
 #include <math.h>
@@ -94,7 +94,7 @@ static void fill_transfers(struct table *table, const struct roofs *roofs) {
     }
 }
 
-/* Under the table: each way's own words, said once as long as they stay the same. */
+/* Below the table: the description of each method, once while it stays the same. */
 static void write_methods(const struct roofs *roofs, const struct print_style *style,
                           struct output *output) {
     struct buffer line = {0};

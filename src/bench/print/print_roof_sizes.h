@@ -1,4 +1,4 @@
-/* What the tables of roofs share, and those of them that have a row for each size. */
+/* Shared by the tables of roofs, and the tables with a row per size. */
 #ifndef RIDGE_BENCH_PRINT_PRINT_ROOF_SIZES_H
 #define RIDGE_BENCH_PRINT_PRINT_ROOF_SIZES_H
 

@@ -1,8 +1,9 @@
-/* The measured roofs as tables: what each is, how sure, beside what the vendor states, and how it
- * was measured. A roof that was not measured stays in its row with the reason.
+/* The measured roofs as tables: value, spread, vendor's figure, and how it was measured. A roof
+ * that was not measured has a row with the reason.
  *
- * On a terminal the words about the measuring stand under the figures, so that a width of 80 loses
- * nothing; Markdown has a column for them; CSV has plain numbers in base units. */
+ * On a terminal the descriptions are below the figures, so that 80 columns are enough; Markdown
+ * has a column for them; CSV has plain numbers in base units.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -109,10 +110,10 @@ static bool write_notes(enum roof_kind kind, const struct roofs *roofs,
     struct buffer names = {0};
     for (unsigned id = 0; id < ROOF_COUNT; id++) {
         const char *note = print_roof_reason(&roofs->of[id]);
-        bool said = roof_infos[id].kind != kind || !*note;
+        bool printed = roof_infos[id].kind != kind || !*note;
         for (unsigned earlier = 0; earlier < id; earlier++)
-            said |= same_note(roofs, earlier, id);
-        if (said)
+            printed |= same_note(roofs, earlier, id);
+        if (printed)
             continue;
         buffer_clear(&names);
         buffer_string(&names, roof_infos[id].words);

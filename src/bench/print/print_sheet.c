@@ -1,7 +1,6 @@
-/* Which rows, which columns. On a terminal every line has at least its time, spread, rates, roof
- * and distance from it; what is worth less joins as long as it fits. Labels that do not fit beside
- * the figures stand above them.
- */
+/* Selects rows and columns. On a terminal every line has at least its time, spread, rates, roof
+ * and distance from it; less important columns are added while they fit. Labels that do not fit
+ * beside the figures are placed above them. */
 #include "bench/print/print_sheet.h"
 
 #include <string.h>
@@ -16,7 +15,7 @@ static bool same_case(const struct result *a, const struct result *b) {
            a->dtype == b->dtype;
 }
 
-/* The result that came before on the same device, for lines that are compared with it. */
+/* The previous result on the same device, for lines that are compared with it. */
 static const struct result *one_before(const struct result_set *set, const struct result *result) {
     if (!result->compare)
         return NULL;
@@ -151,8 +150,8 @@ static void put_labels_apart(struct sheet *sheet) {
     sheet->shown[SHEET_LABEL] = false;
 }
 
-/* Labels are never cut: they move out of the table. Short of that the time at the roof goes, which
- * follows from two other figures. */
+/* Labels are never truncated: they move above the rows. Before that, the time at the roof is
+ * dropped, which follows from two other figures. */
 static void make_labels_fit(struct sheet *sheet, const size_t *widths) {
     static const enum sheet_column given_up[] = {SHEET_AT_ROOF, SHEET_CURVE, SHEET_FLOP_RATE,
                                                  SHEET_SPREAD};
@@ -210,7 +209,7 @@ void sheet_choose(struct sheet *sheet) {
         widths[c] = column_width(sheet, c);
     if (sheet->style->style == TABLE_TEXT) {
         if (!sheet->several_kernels)
-            widths[SHEET_KERNELS] = 0; /* one number for all lines says nothing */
+            widths[SHEET_KERNELS] = 0; /* the same number for all lines is not useful */
         choose_for_terminal(sheet, widths);
         return;
     }

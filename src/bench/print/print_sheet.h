@@ -1,5 +1,4 @@
-/* One experiment's table: its rows in order, the columns that fit, and what stands in each cell.
- */
+/* One experiment's table: its rows in order, the columns that fit, and its cells. */
 #ifndef RIDGE_BENCH_PRINT_PRINT_SHEET_H
 #define RIDGE_BENCH_PRINT_PRINT_SHEET_H
 
@@ -31,7 +30,7 @@ struct sheet {
     const struct result_set *set;
     const struct print_style *style;
     const struct result **rows;   /* the lines of one case on several devices are neighbours */
-    const struct result **before; /* what each is compared with, or NULL */
+    const struct result **before; /* the result each is compared with, or NULL */
     size_t count;
     struct print_scale scales[SHEET_COLUMNS];
     bool several_devices, several_types, several_variants, several_kernels;
@@ -40,7 +39,7 @@ struct sheet {
     size_t note_count;
     unsigned bar_cells;
     bool shown[SHEET_COLUMNS];
-    bool labels_apart; /* a label has a line of its own above its rows */
+    bool labels_apart; /* labels are lines above their rows */
 };
 
 /* The experiment's results of the set. Finish it on failure too. */
@@ -56,10 +55,10 @@ const char *sheet_title(const struct sheet *sheet, enum sheet_column column, cha
 /* Chooses the columns: for a terminal those that fit, in the order of their worth; else those that
  * have something in them. */
 void sheet_choose(struct sheet *sheet);
-/* Chooses those about the peer instead, for a table of their own where one has no room. */
+/* Selects the peer's columns instead, for a separate table if one is too narrow. */
 void sheet_show_peer(struct sheet *sheet);
 
-/* What the column's unit belongs to: nanoseconds, bytes or flops a second; NaN: nothing. */
+/* The column's value: nanoseconds, bytes or flops per second; NaN: none. */
 double sheet_value(const struct result *result, enum sheet_column column);
 
 /* "memory", "f16 matrix", "launch": what binds. */

@@ -50,7 +50,7 @@ static int64_t work_time(const struct result *result) {
     return length;
 }
 
-/* A run with visible holes is "the gap"; one without, whatever it consists of, "the block". */
+/* A run with visible gaps is "the gap"; one without is "the block". */
 #define GAP_SHARE 0.02
 
 static void write_caption(const struct result *result, const struct print_style *style,

@@ -1,6 +1,6 @@
-/* Which lines of two runs belong together, and is it fair to compare them? What their times say is
- * for compare_rounds.c; here lines are paired, rounds are kept and put together, and what else
- * changed between the runs (the machine, a driver, the processor's clock) is said in words. */
+/* Pairs the lines of two runs and checks whether they are comparable. compare_rounds.c compares
+ * the times; this file pairs lines, collects rounds, and describes what else changed between the
+ * runs (the machine, a driver, the CPU clock). */
 #include "bench/results/compare.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "device/cache.h"
 
 enum { REFERENCE_PASSES = 16, NAME_MAX_LENGTH = 100 };
-#define CONTENDED 0.9      /* processors in use: others are in the way from there on */
+#define CONTENDED 0.9      /* CPUs in use: from there on other programs interfere */
 #define REFERENCE_FAST 0.1 /* quantile: disturbed passes are no pace */
 
 const char *comparison_verdict_name(enum comparison_verdict verdict) {
@@ -44,8 +44,8 @@ static double grown(double before, double after) {
     return before >= 0 && after > before ? after - before : 0;
 }
 
-/* Share of the processors' time that something else took from us. Other programs take nothing as
- * long as there is room for all. */
+/* Share of CPU time taken by other programs. They do not interfere as long as there are enough
+ * CPUs for all. */
 static double disturbance(double own_ns, const struct health *before, const struct health *after) {
     double all = (double)(after->time - before->time) * (double)sysconf(_SC_NPROCESSORS_ONLN);
     double stolen = grown(before->stolen_ns, after->stolen_ns),

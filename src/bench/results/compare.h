@@ -1,13 +1,12 @@
-/* Is it faster or slower than before, or can nobody tell?
+/* Is it faster or slower than before, or is the difference not measurable?
  *
- * Two runs on one machine differ by more than the spread inside each: memory lies elsewhere,
- * neighbours come and go. So each case is measured in rounds, it is noted what else had the
- * processors meanwhile and how fast their clock ran, and a difference counts when it is larger than
- * all of that.
+ * Two runs on one machine differ by more than the spread within each: memory layout and other load
+ * vary. Each case is therefore measured in rounds, which record the CPU contention and the CPU
+ * clock, and a difference counts if it is larger than these effects.
  *
  * A run goes through its lines a number of times, with compare_keep_round() each time. After
  * compare_results(), the lines of compare_wanting() are measured again, added by
- * compare_add_rounds() and compared once more: what a bad minute did is gone by then.
+ * compare_add_rounds() and compared again, which removes the effect of a temporary disturbance.
  */
 #ifndef RIDGE_BENCH_RESULTS_COMPARE_H
 #define RIDGE_BENCH_RESULTS_COMPARE_H
@@ -27,10 +26,11 @@ struct comparison {
     const struct result *before, *after; /* either may be NULL */
     double ratio;                        /* after / before: above 1 is slower */
     double low, high;                    /* its 95 % confidence interval */
-    double noise; /* differences up to this (0.02 is 2 %) are within what these runs can tell */
+    double noise; /* differences up to this (0.02 is 2 %) are not measurable in these runs */
     enum comparison_verdict verdict;
-    bool disturbed;    /* too few rounds were undisturbed to tell anything */
-    bool wants_rounds; /* a difference shows or it is disturbed: further rounds of after may tell */
+    bool disturbed;    /* too few undisturbed rounds for a verdict */
+    bool wants_rounds; /* further rounds of `after` may decide: there is a difference, or it is
+                          disturbed */
 };
 
 struct comparison_set {
@@ -47,13 +47,13 @@ void comparison_set_finish(struct comparison_set *set);
 bool comparison_set_write(const struct comparison_set *set, const struct result_set *after,
                           struct output *output, struct status *status);
 
-/* Appends a round to what the result has of its rounds, but for the samples. The readings are of
- * its start and its end; NULL when they would see a peer's work too. */
+/* Appends a round to the result, without the samples. The readings are from its start and end;
+ * NULL if they would include a peer's work. */
 void compare_keep_round(struct result *result, const struct measurement *round,
                         const struct health *before, const struct health *after);
-/* Whether enough of its rounds were undisturbed for a comparison to tell something. */
+/* Whether it has enough undisturbed rounds for a comparison. */
 bool compare_has_undisturbed_rounds(const struct result *result);
-/* The lines that want rounds, as run_options.only takes them; end with result_set_finish(). */
+/* The lines that need more rounds, for run_options.only; free with result_set_finish(). */
 bool compare_wanting(const struct comparison_set *set, struct result_set *lines,
                      struct status *status);
 /* Appends the rounds, and the samples, of all lines that both have. Comparisons with the set must
@@ -64,7 +64,7 @@ void compare_add_rounds(struct result_set *set, const struct result_set *more);
  * millisecond. */
 double compare_reference_loop(void);
 
-/* Where `--save NAME` keeps results: a path itself when it has a '/' or ends in ".json". */
+/* The file of `--save NAME`: NAME itself if it has a '/' or ends in ".json". */
 bool compare_path(const char *name, struct buffer *path, struct status *status);
 
 #endif

@@ -1,40 +1,42 @@
-/* Is one line slower than before? The question is put to the fastest batch of each round, and each
- * round is a process of its own.
+/* Is one line slower than before? Compares the fastest batch of each round; each round is a
+ * separate process.
  *
- * What was found on shared virtual machines with two and sixteen processors:
- * - Medians of the same work differ by 30 % from one round to the next, fastest batches by 2 to 5
- * %. Nothing makes work faster than it is, so the fastest is asked.
- * - Where memory happens to lie makes a whole process a few percent faster or slower. When all
- *   rounds of a run were in one process, 3 of 17 comparisons of equals were false alarms on the
- *   quieter of the machines.
- * - While other programs have a processor, even the fastest batch takes two to four times as long:
- *   seven of ten comparisons of equals were false alarms. The share of time that others had tells
- *   those rounds apart (below 5 % or above 30 %, seldom in between); they are not asked at all.
- * - The processor's clock drops by up to 20 % for a while, which fixed arithmetic beside the batch
- *   shows to a fraction of a percent. Rounds at the same clock are compared. Where these are too
- *   few, times are compared in passes of that arithmetic or in nanoseconds, whichever brings the
- *   rounds of each run closer together (the fastest rounds of 30 equal runs of a product differed
- *   by 13 % in nanoseconds and by 1.7 % in passes); where neither does, in both.
- * - A neighbour on the other half of a core makes times half as long again, for minutes, and no
- *   system tells of it. Arithmetic that takes all of a core shows it: around the fastest batch of a
- *   round it takes 1.5 times as long then, and no longer than ever else. Only rounds of the latter
- *   kind count: theirs agree to half a percent, where all of them differ by 40 %.
+ * Observations on shared virtual machines with two and sixteen CPUs:
+ * - Medians of the same work differ by 30 % between rounds, fastest batches by 2 to 5 %. Nothing
+ *   makes work faster than it is, so the fastest batch is used.
+ * - Memory layout makes a whole process a few percent faster or slower. With all rounds of a run in
+ *   one process, 3 of 17 comparisons of identical runs were false alarms on the quieter machine.
+ * - While other programs use the CPU, even the fastest batch takes two to four times as long: seven
+ *   of ten comparisons of identical runs were false alarms. The CPU share of other programs
+ *   separates those rounds (below 5 % or above 30 %, rarely in between); they are not used.
+ * - The CPU clock drops by up to 20 % for some time, which a reference loop next to the batch shows
+ *   to a fraction of a percent. Rounds at the same clock are compared. If there are too few, times
+ *   are compared in passes of that loop or in nanoseconds, whichever reduces the variation within
+ *   each run (the fastest rounds of 30 identical runs of a product differed by 13 % in nanoseconds
+ *   and by 1.7 % in passes); if neither does, in both.
+ * - A busy sibling hyperthread makes times 1.5x as long, for minutes, and a virtual machine cannot
+ *   query it. A loop that saturates a core shows it: around the fastest batch of a round it then
+ *   takes 1.5x as long. Only rounds without this count: they agree to half a percent, where all
+ *   rounds differ by 40 %.
  *
- * The test goes by rank: if nothing changed, any order of the rounds of both sides is as likely,
- * and it is unlikely that the k fastest are all of one side. The same k gives the interval.
+ * The comparison is an exact rank test: if nothing changed, every order of the rounds of both sides
+ * is equally likely, and it is unlikely that the k fastest are all of one side. The same k gives
+ * the confidence interval.
  */
 #include "bench/results/compare_rounds.h"
 
 #include <math.h>
 
-#define DISTURBED 0.10    /* share of the processors' time, from which on a round does not count */
-#define LEAST_EFFECT 0.02 /* never reported below: memory lies elsewhere in each process */
-#define LIKE_PACE 0.01
-#define LIKE_WIDTH 0.04
+#define DISTURBED                                                                                  \
+    0.10                /* share of CPU time of other programs, from which on a round is discarded \
+                         */
+#define MIN_EFFECT 0.02 /* minimum reported: memory layout differs between processes */
+#define SAME_CLOCK 0.01
+#define SAME_CONTENTION 0.04
 #define CLOSER 0.01
 #define STEADY 0.02 /* from the fastest round to the middle one */
 #define CHANGED 0.05
-#define CALM_ROUNDS 10 /* of fewer, all may be bad ones that nothing shows */
+#define UNDISTURBED_MIN 10 /* rounds; fewer may all be disturbed in ways that nothing shows */
 #define CHANCE_SHOWN 0.05
 #define CHANCE_OF_ALARM 0.01 /* for all lines together */
 
@@ -58,8 +60,7 @@ unsigned compare_rank(unsigned rounds, unsigned other_rounds, double chance) {
     return 0;
 }
 
-/* How much longer arithmetic that takes all of a core took than the clock explains; 0: not known.
- */
+/* How much longer arithmetic that saturates a core took than the clock explains; 0: unknown. */
 static double cpu_contention(const struct result *result, unsigned round) {
     double pace = result->round_pace[round], width = result->round_width[round];
     return isfinite(pace) && isfinite(width) && pace > 0 && width > 0 ? width / pace : 0;
@@ -76,14 +77,14 @@ static double min_contention_of(const struct result *result) {
 static bool is_undisturbed(const struct result *result, unsigned round, double min_contention) {
     double time = result->round_fastest[round];
     return isfinite(time) && time > 0 && result->round_disturbed[round] <= DISTURBED &&
-           cpu_contention(result, round) <= min_contention * (1 + LIKE_WIDTH);
+           cpu_contention(result, round) <= min_contention * (1 + SAME_CONTENTION);
 }
 
 bool compare_has_undisturbed_rounds(const struct result *result) {
     unsigned count = 0;
     for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++)
         count += is_undisturbed(result, i, min_contention_of(result));
-    return count >= CALM_ROUNDS;
+    return count >= UNDISTURBED_MIN;
 }
 
 /* Which rounds, and in which unit. */
@@ -130,8 +131,8 @@ static struct interval interval_of(const struct rounds *before, const struct rou
                                    double chance) {
     unsigned of_before = compare_rank(before->count, after->count, chance),
              of_after = compare_rank(after->count, before->count, chance);
-    bool confident = of_before > 0 && of_after > 0 && before->count >= CALM_ROUNDS &&
-                     after->count >= CALM_ROUNDS;
+    bool confident = of_before > 0 && of_after > 0 && before->count >= UNDISTURBED_MIN &&
+                     after->count >= UNDISTURBED_MIN;
     if (of_before == 0)
         of_before = before->count;
     if (of_after == 0)
@@ -148,7 +149,7 @@ static struct interval at_equal_clock(const struct result *before, const struct 
                                       double chance) {
     double cpu_contention = min_contention(before, after);
     double fastest = fmin(max_clock(before, cpu_contention), max_clock(after, cpu_contention));
-    struct choice choice = {IN_NS, fastest * (1 + LIKE_PACE), cpu_contention};
+    struct choice choice = {IN_NS, fastest * (1 + SAME_CLOCK), cpu_contention};
     struct rounds first = rounds_of(before, choice), second = rounds_of(after, choice);
     if (first.count == 0 || second.count == 0)
         return (struct interval){0};
@@ -159,16 +160,16 @@ static double spread_of(const struct rounds *rounds) {
     return rounds->times[rounds->count / 2] / rounds->times[0];
 }
 
-/* Whether the rounds of both sides lie closer together in this unit than in the other: work that
- * computes follows the clock, and work that waits for memory or a device does not. */
+/* Whether the rounds of both sides vary less in this unit than in the other: compute-bound work
+ * follows the clock, and work that waits for memory or a device does not. */
 static bool is_closer(const struct rounds unit[2], const struct rounds other[2]) {
     double first = spread_of(&unit[0]) / spread_of(&other[0]),
            second = spread_of(&unit[1]) / spread_of(&other[1]);
     return fmax(first, second) <= 1 && first * second <= 1 - CLOSER;
 }
 
-/* In the unit that suits the work; where the rounds do not show which that is, in nanoseconds,
- * widened to what it is in passes of the fixed arithmetic. */
+/* In the unit that fits the work; if the rounds do not show which one, in nanoseconds, widened
+ * by the interval in passes of the reference loop. */
 static struct interval at_any_clock(const struct result *before, const struct result *after,
                                     double chance) {
     struct choice in_ns = {IN_NS, INFINITY, min_contention(before, after)}, in_passes = in_ns;
@@ -200,7 +201,7 @@ static bool core_changed(const struct result *result) {
     return slowest > fastest * (1 + CHANGED) || max > min_contention_of(result) * (1 + CHANGED);
 }
 
-/* Of work that goes its way whatever happens on the core, as that of a device does. */
+/* For work that does not depend on the core, such as a device's. */
 static struct interval at_any_contention(const struct result *before, const struct result *after,
                                          double chance) {
     struct choice choice = {IN_NS, INFINITY, INFINITY};
@@ -211,7 +212,7 @@ static struct interval at_any_contention(const struct result *before, const stru
     return interval;
 }
 
-/* Both sides have a calm round. */
+/* Both sides have an undisturbed round. */
 static struct interval interval_at(const struct comparison *row, double chance) {
     struct interval interval = at_any_contention(row->before, row->after, chance);
     if (!interval.confident)
@@ -220,14 +221,14 @@ static struct interval interval_at(const struct comparison *row, double chance) 
 }
 
 static enum comparison_verdict verdict_of(const struct interval *interval) {
-    if (interval->confident && interval->low > 1 + LEAST_EFFECT)
+    if (interval->confident && interval->low > 1 + MIN_EFFECT)
         return COMPARISON_SLOWER;
-    if (interval->confident && interval->high < 1 / (1 + LEAST_EFFECT))
+    if (interval->confident && interval->high < 1 / (1 + MIN_EFFECT))
         return COMPARISON_FASTER;
     return COMPARISON_SAME;
 }
 
-/* Without a calm round on both sides there is nothing but the samples to show. */
+/* Without an undisturbed round on both sides only the samples are left. */
 static void show_samples(struct comparison *row) {
     const struct summary *before = &row->before->time.time, *after = &row->after->time.time;
     row->ratio = after->median / before->median;
@@ -249,7 +250,7 @@ void compare_rounds(struct comparison *row, size_t lines) {
     row->ratio = shown.middle;
     row->low = shown.low;
     row->high = shown.high;
-    row->noise = fmax(asked.middle / asked.low, asked.high / asked.middle) * (1 + LEAST_EFFECT) - 1;
+    row->noise = fmax(asked.middle / asked.low, asked.high / asked.middle) * (1 + MIN_EFFECT) - 1;
     row->verdict = verdict_of(&asked);
     row->disturbed = !shown.confident;
     row->wants_rounds = !shown.confident || verdict_of(&shown) != COMPARISON_SAME;

@@ -1,4 +1,4 @@
-/* What the rounds of one line before and after say about it. */
+/* Compares the rounds of one line before and after. */
 #ifndef RIDGE_BENCH_RESULTS_COMPARE_ROUNDS_H
 #define RIDGE_BENCH_RESULTS_COMPARE_ROUNDS_H
 

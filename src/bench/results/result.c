@@ -1,5 +1,4 @@
-/* A set of results grows while they are measured: how lines and findings get into it and are found
- * again, and who frees what. */
+/* A set of results: adding and finding lines and findings, and ownership. */
 #include "bench/results/result.h"
 
 #include <stdarg.h>

@@ -1,5 +1,4 @@
-/* What was measured: one result per case, what it means in words, and a set of them as a file.
- */
+/* Measured results: one per case, findings about them, and a set of both as a file. */
 #ifndef RIDGE_BENCH_RESULTS_RESULT_H
 #define RIDGE_BENCH_RESULTS_RESULT_H
 
@@ -26,12 +25,12 @@ struct result {
     double round_medians[ROUNDS_MAX]; /* when it was measured in rounds, minutes apart */
     double round_fastest[ROUNDS_MAX], round_pace[ROUNDS_MAX],
         round_width[ROUNDS_MAX];        /* of struct measurement; of no width: 0 */
-    double round_disturbed[ROUNDS_MAX]; /* share of the processors' time that others took */
+    double round_disturbed[ROUNDS_MAX]; /* share of CPU time taken by other programs */
     unsigned round_count;
-    double device_ns; /* of a call, when the device was busy, by its own clock; 0: not told */
+    double device_ns; /* device busy time of a call, by its own clock; 0: unknown */
     double kernels;   /* of a call, as traced */
     bool checked;
-    bool wrong;        /* the output was not what it should be: `problem` says more */
+    bool wrong;        /* the output was wrong; see `problem` */
     double error;      /* of the output, see struct case_kind */
     char problem[200]; /* why it has no figures; "" when it has */
     char notes[200];   /* "noisy", "throttled: power" ...; or "" */
@@ -39,11 +38,11 @@ struct result {
     bool has_peer;
     struct measurement peer;
 
-    struct span *spans; /* of the traced calls, when asked for; not stored */
+    struct span *spans; /* of the traced calls, if requested; not stored */
     size_t span_count;
 };
 
-/* What the results of an experiment on a device say together. */
+/* A finding about the results of an experiment on a device. */
 struct result_finding {
     char experiment[24], device[32];
     char key[40]; /* "speedup", "best_block", "verdict" */
@@ -62,7 +61,7 @@ struct result_set {
     char machine[128];  /* host's processor, system */
     char peer[128];     /* "" when there was none */
     int64_t started_at; /* seconds of Unix time */
-    double *reference;  /* times of a fixed loop, taken between the cases: the machine's own pace */
+    double *reference;  /* times of a reference loop between the cases: the speed of the machine */
     size_t reference_count, reference_capacity;
 };
 

@@ -1,7 +1,7 @@
-/* How a result stands in a file: the members of its JSON objects and where each lies in its struct.
+/* The file format of a result: the members of its JSON objects and their fields in the struct.
  *
- * Writing and reading walk the same tables, so that neither can know a member that the other does
- * not. To keep something more, add its row in result_members.c and in docs/bench-json.md.
+ * Writing and reading use the same tables. To store another figure, add its row to
+ * result_members.c and to docs/bench-json.md.
  */
 #ifndef RIDGE_BENCH_RESULTS_RESULT_MEMBERS_H
 #define RIDGE_BENCH_RESULTS_RESULT_MEMBERS_H

@@ -23,7 +23,7 @@ struct reading {
 
 /* ---- Values ----------------------------------------------------------------------------- */
 
-/* The value at scan->at as it stands in the file; the scan goes on behind it. */
+/* The raw value at scan->at; the scan continues after it. */
 static bool reading_take(struct reading *reading, struct text *value) {
     struct scan *scan = &reading->scan;
     const char *after;
@@ -281,7 +281,7 @@ static bool reading_members(struct reading *reading, const struct member *member
 
 /* ---- Results ----------------------------------------------------------------------------- */
 
-/* The samples are what was measured, and the summary is what they say. */
+/* The summary is computed from the samples. */
 static bool summarize(struct reading *reading, struct measurement *measurement) {
     double sorted[MEASURE_SAMPLES];
     for (unsigned i = 0; i < measurement->sample_count; i++) {

@@ -1,6 +1,6 @@
-/* Ranges follow the roofs; dots may stretch them, but only so far that the roofs stay readable.
- * Roofs may come from a file, so that any number may stand there: lines that no hardware could have
- * are left out, and no range is wider than the limits here allow. */
+/* Ranges follow the roofs; dots may extend them, but only so far that the roofs stay readable.
+ * Roofs may come from a file with arbitrary numbers: impossible lines are omitted, and ranges
+ * are limited. */
 #include "bench/roofline/axes.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static const struct {
 
 static const double LEAST_ROOF = 1e3, MOST_ROOF = 1e21;
 static const double LEAST_INTENSITY = 1e-6, MOST_INTENSITY = 1e9;
-/* How far dots may stretch a scale beyond what the roofs need. */
+/* How far dots may extend a scale beyond the roofs. */
 static const double STRETCH_INTENSITY = 100, STRETCH_UP = 100, STRETCH_DOWN = 1e5;
 
 static bool drawable(double value) {
@@ -73,7 +73,7 @@ static void include(struct scale *scale, double low, double high) {
     scale->high = fmax(scale->high, high);
 }
 
-/* Elementwise work lies left of 1 and large products right of 100: both are always in sight. */
+/* Elementwise work is below 1 and large products are above 100: both are always visible. */
 static void range_intensity(struct roofline *picture) {
     picture->intensity = (struct scale){0.1, 200};
     for (unsigned s = 0; s < picture->slope_count; s++)
@@ -98,7 +98,7 @@ static void range_rate(struct roofline *picture) {
             slopes ? fmin(slope * intensity->low, lowest / 20) : lowest / 1000, highest * 1.5};
 }
 
-/* A dot beyond reach is drawn at the edge either way: it does not cost the others their room. */
+/* A dot outside the range is drawn at the edge, so that it does not compress the others. */
 static void stretch(struct scale *scale, const struct scale *reach, double value) {
     if (scale_contains(reach, value))
         include(scale, value / 1.5, value * 1.5);

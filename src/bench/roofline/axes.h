@@ -1,7 +1,6 @@
-/* What a picture of a roofline holds and over which ranges, before anyone decides between
- * characters and lines: the slopes of memory and cache, the ceilings of arithmetic, where they
- * meet, and two logarithmic axes on which all of it and nearly all of the dots find room.
- */
+/* The content of a roofline plot, as text or SVG: the slopes of memory and cache, the ceilings
+ * of arithmetic, their ridge points, and two logarithmic axes that include all of these and
+ * nearly all dots. */
 #ifndef RIDGE_BENCH_ROOFLINE_AXES_H
 #define RIDGE_BENCH_ROOFLINE_AXES_H
 
@@ -29,17 +28,17 @@ struct roofline {
     struct scale intensity, rate;
 };
 
-/* False when there is nothing to draw: no roof was measured and no dot has a place. */
+/* False if there is nothing to draw: no measured roof and no valid dot. */
 bool roofline_arrange(const struct roofs *roofs, const struct roofline_dot *dots, size_t count,
                       struct roofline *picture);
-/* The intensity at which the first slope reaches a ceiling; 0 when there is no slope. */
+/* The intensity at which the first slope reaches a ceiling; 0 if there is no slope. */
 double roofline_ridge(const struct roofline *picture, const struct roofline_line *ceiling);
-/* Whether a dot has a place at all: both of its numbers are finite and above 0. */
+/* Whether a dot can be drawn: both of its numbers are finite and above 0. */
 bool roofline_has_place(const struct roofline_dot *dot);
 
 /* 0 at the scale's low end, 1 at its high end, and beyond. */
 double scale_place(const struct scale *scale, double value);
-/* The same, kept between 0 and 1. */
+/* The same, clamped to 0..1. */
 double scale_place_inside(const struct scale *scale, double value);
 bool scale_contains(const struct scale *scale, double value);
 
@@ -56,8 +55,8 @@ char *tick_rate(double value, const char *unit, char text[TICK_SIZE]);
 /* An intensity as people read it: "0.25", "14.0", "326". */
 char *roofline_number(double value, char text[TICK_SIZE]);
 
-/* Appends text that comes from elsewhere as one line of at most `width` (8 or more) characters of
- * valid UTF-8 without control characters; what is longer ends in "…". */
+/* Appends untrusted text as one line of at most `width` (8 or more) characters of valid UTF-8
+ * without control characters; longer text ends in "…". */
 bool roofline_label(struct text label, unsigned width, struct buffer *into, struct status *status);
 
 #endif

@@ -1,5 +1,4 @@
-/* Places on the page and elements of SVG. Numbers are written with one decimal: a tenth of a pixel
- * is less than anyone sees. */
+/* Page coordinates and SVG elements. Numbers have one decimal: a tenth of a pixel is invisible. */
 #include "bench/roofline/drawing.h"
 
 #include "base/table.h"
@@ -45,7 +44,7 @@ void drawing_escaped(struct output *output, struct text text) {
     }
 }
 
-/* A text that comes from elsewhere, as one line. */
+/* An untrusted text, as one line. */
 bool drawing_foreign(struct drawing *drawing, const char *text, unsigned width) {
     struct buffer line = {0};
     bool ok = roofline_label(text_of(text), width, &line, drawing->status);

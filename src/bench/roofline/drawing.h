@@ -1,6 +1,5 @@
-/* A roofline being written as SVG: its places on the page, and the few elements it is made of.
- * Whatever text comes from elsewhere goes through drawing_foreign() or drawing_escaped().
- */
+/* A roofline being written as SVG: page coordinates, and the few elements that it uses.
+ * Untrusted text goes through drawing_foreign() or drawing_escaped(). */
 #ifndef RIDGE_BENCH_ROOFLINE_DRAWING_H
 #define RIDGE_BENCH_ROOFLINE_DRAWING_H
 
@@ -29,12 +28,12 @@ void drawing_text(struct drawing *drawing, double x, double y, const char *class
                   const char *anchor, const char *text);
 /* About how wide a label is in the smaller letters; browsers have various fonts. */
 double drawing_label_width(struct text text);
-/* The text alone, so that it is nothing but text. */
+/* Only the text, escaped. */
 void drawing_escaped(struct output *output, struct text text);
 /* The same for text of any bytes and length, as one line of at most `width` characters. */
 bool drawing_foreign(struct drawing *drawing, const char *text, unsigned width);
 
-/* What the plot holds; each makes room for itself. */
+/* The parts of the plot; each reserves its space. */
 bool drawing_roofs(struct drawing *drawing);
 bool drawing_dots(struct drawing *drawing);
 

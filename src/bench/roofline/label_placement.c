@@ -1,6 +1,6 @@
-/* Greedy: whoever asks first has the pick of eight sides, then of the same sides a little further
- * out, and so on; among free ones the cheapest is taken. For the few dozen labels that a picture
- * can hold, nothing cleverer looks any better. */
+/* Greedy placement: each label tries eight directions, then the same directions further out, and
+ * so on; the cheapest free position is used. For a few dozen labels a better algorithm makes no
+ * visible difference. */
 #include "bench/roofline/label_placement.h"
 
 #include <math.h>

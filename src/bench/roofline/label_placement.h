@@ -24,8 +24,8 @@ struct label_space {
 
 bool label_space_take(struct label_space *label_space, struct box box, struct status *status);
 bool label_space_line(struct label_space *label_space, struct segment line, struct status *status);
-/* A free box of that size near the point, as few lines under it as can be; takes it. *found is
- * false when there is none. */
+/* Reserves a free box of that size near the point that covers as few lines as possible. *found
+ * is false if there is none. */
 bool label_place(struct label_space *label_space, double x, double y, double width, double height,
                  struct box *box, bool *found, struct status *status);
 void label_space_finish(struct label_space *label_space);

@@ -1,9 +1,8 @@
 /* The roofline as an SVG file for a slide. The plot is on the left; the ceilings are named in a
- * small table at their right ends, moved apart where they lie close, with the intensity at which
- * each meets the memory slope. Colours tell ordinary arithmetic from matrix units and are told
- * apart by those who do not see red or green; without colour the line's weight does. The styles are
- * plain rules without variables, which converters outside browsers do not know.
- */
+ * small table at their right ends, spread where they are close, with the intensity at which each
+ * meets the memory slope. Colours distinguish ordinary arithmetic from matrix units and suit
+ * red-green colour blindness; without colour the line weight distinguishes them. The styles use
+ * no CSS variables, which converters outside browsers do not support. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* The dots of the SVG picture, each with its name beside it where there is room, and always in the
- * tooltip. A dot beyond the axes is drawn hollow at the edge. */
+/* The dots of the SVG plot, each with its name if there is space, and always with a tooltip. A
+ * dot beyond the axes is drawn hollow at the edge. */
 #include <math.h>
 
 #include "bench/print/print.h"

@@ -28,7 +28,7 @@ static struct segment slope_segment(const struct drawing *drawing, double bandwi
                             drawing_x(drawing, to), drawing_y(drawing, to * bandwidth)};
 }
 
-/* What is attainable from memory, shaded. */
+/* The region attainable from memory, shaded. */
 static void write_attainable(struct drawing *drawing) {
     const struct roofline *picture = &drawing->picture;
     if (picture->slope_count == 0)
@@ -41,7 +41,7 @@ static void write_attainable(struct drawing *drawing) {
                   drawing_plot.right, slope.y2, drawing_plot.right, drawing_plot.bottom);
 }
 
-/* A label along a slope is a slanted strip: small boxes on it keep others away. */
+/* A label along a slope is a slanted strip: small boxes reserve its space. */
 static bool take_strip(struct drawing *drawing, double x, double y, double angle, double length) {
     enum { PIECES = 12 };
     for (int i = 0; i < PIECES; i++) {
@@ -74,8 +74,8 @@ static unsigned dots_under(const struct drawing *drawing, const struct slanted *
     return count;
 }
 
-/* A slope's name stands along the part of it below the ceilings, where it covers the fewest dots:
- * under the first slope, above the second. */
+/* A slope's name is placed along its part below the ceilings, where it covers the fewest dots:
+ * below the first slope, above the second. */
 static struct slanted place_slope_name(const struct drawing *drawing, unsigned index,
                                        const struct segment *line, double length) {
     static const double shares[] = {0.55, 0.4, 0.7, 0.25, 0.85, 0.15};
@@ -119,7 +119,7 @@ static bool write_slope(struct drawing *drawing, unsigned index) {
     return take_strip(drawing, name.x, name.y - 4, name.angle, name.length);
 }
 
-/* Faint between the slopes, where only what is in the cache can get. */
+/* Faint between the slopes, which only data in the cache can reach. */
 static bool write_ceiling(struct drawing *drawing, const struct roofline_line *ceiling) {
     const struct roofline *picture = &drawing->picture;
     const char *class = ceiling->matrix ? "matrix" : "ceiling";
@@ -178,8 +178,8 @@ static bool write_ridges(struct drawing *drawing) {
     return true;
 }
 
-/* Rows as close to their lines as they can be without touching: each is first put at its line, then
- * groups that touch are spread around the middle of their lines. */
+/* Rows as close to their lines as possible without overlap: each starts at its line, then
+ * overlapping groups are spread around the middle of their lines. */
 static void spread_rows(const double *wanted, double *rows, unsigned count, double top) {
     for (unsigned i = 0; i < count; i++)
         rows[i] = wanted[i];

@@ -22,7 +22,7 @@ enum {
 };
 
 struct cell {
-    char glyph[5];         /* "" until something is put there */
+    char glyph[5];         /* "" until it is set */
     unsigned char braille; /* points, as the code counts them */
 };
 
@@ -186,7 +186,7 @@ static char letter_of(size_t index) {
     return index < LETTERS ? letters[index] : '*';
 }
 
-/* Gives each dot the letter of its place. Marks are 0 for dots without one. */
+/* Assigns each dot the letter of its place. Marks are 0 for dots without one. */
 static void draw_dots(const struct sheet *sheet, char *marks) {
     size_t letters = 0;
     for (size_t i = 0; i < sheet->count; i++) {

@@ -14,14 +14,14 @@ enum {
     CPU_UNITS = 16,        /* for each thread, so that one that was interrupted does fewer */
     TILE_ROUNDS_SHARE = 8, /* matrix instructions take longer */
     GPU_ROUNDS = 1024,
-    GPU_STEPS = 128, /* of a round: so many that the loop around them does not matter */
+    GPU_STEPS = 128, /* per round: enough that the loop overhead does not matter */
     GPU_THREADS = 256,
     DRIVER_ROUNDS = 128, /* of OpenCL on a CPU */
     DRIVER_STEPS = 32,
     DRIVER_THREADS = 64,
 };
 
-/* A way that is ready to run. */
+/* A method that is ready to run. */
 struct chain {
     struct device_kernel *kernel;
     struct launch launch;
@@ -102,7 +102,7 @@ static bool add_native_methods(struct chains *chains, enum roof_id roof, struct 
 
 /* ---- Devices that run source -------------------------------------------------------------- */
 
-/* Whether the kernel found its arithmetic: it says so even when it has nothing to do. */
+/* Whether the kernel has its arithmetic: it reports that even without work. */
 static bool is_present(struct chains *chains, struct chain *chain, unsigned threads, bool *present,
                        struct status *status) {
     struct device *device = chains->bench->device;

@@ -19,7 +19,7 @@ struct source_chain {
     const char *absent; /* why the condition may be false */
 };
 
-/* All of them; *count. Those of one roof and language are ways to the same roof. */
+/* All of them; *count. Those of one roof and language are methods for the same roof. */
 const struct source_chain *source_chains(unsigned *count);
 
 enum { SOURCE_CHAIN_ABSENT = -1 }; /* is the result, an i32, when the condition is false */

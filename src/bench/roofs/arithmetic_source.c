@@ -1,20 +1,20 @@
 /* Chains of multiply-adds as source: eight accumulators in each thread.
  *
- * Numbers stay of the size of 1: a * m + c tends to c / (1 - m). Both come with the launch, so that
- * no compiler can take several steps at once. Halves of CUDA are instructions of
- * the machine, as its compiler is given no headers. OpenCL's vectors are for drivers that run a
- * work item as a thread of a CPU; a GPU may like the single floats better, so both are tried.
+ * Numbers stay of the size of 1: a * m + c tends to c / (1 - m). Both are launch arguments, so
+ * that no compiler can combine several steps. CUDA's halves are PTX instructions, as NVRTC has
+ * no headers. OpenCL's vectors are for drivers that run a work item as a CPU thread; a GPU may
+ * be faster with single floats, so both are tried.
  *
- * What a compiler lacks it tells by its macros, and the kernel tells us: some drivers print an
- * error of their own when a source does not compile.
+ * The kernel detects missing features by the compiler's macros and reports them: some drivers
+ * print errors when a source does not compile.
  */
 #include "base/array.h"
 #include "bench/roofs/arithmetic.h"
 
 #include "gen/source/dialect.h"
 
-/* Random bits as a float in [0.5, 1). Lanes of a vector differ, or a compiler would compute one for
- * all, and all are asked for in the end, or it would leave some out. */
+/* Random bits as a float in [0.5, 1). Lanes of a vector differ, or a compiler would compute one
+ * for all, and all are used in the end, or it would remove some. */
 #define FLOAT_START "AS_FLOAT((seed & 0x7fffffu) | 0x3f000000u)"
 #define LANES "(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)"
 #define FACTORS_F32 "float M = AS_FLOAT(0x3f7fbe77u ^ zero), C = AS_FLOAT(0x3a83126fu ^ zero);\n"
@@ -101,7 +101,7 @@ static void write_kernel(struct buffer *out, enum device_language language,
     buffer_string(out, "}\nUINT32 sum = 0;\n");
     for (unsigned i = 0; i < ACCUMULATORS; i++)
         buffer_printf(out, "sum ^= BITS(a%u);\n", i);
-    /* True so seldom that the store costs nothing, but nobody can know that it never is. */
+    /* True so rarely that the store costs nothing, but no compiler can prove that it never is. */
     buffer_string(out, "if (sum == 0x5bd1e995u) result[0] = (int)sum;\n#else\n");
     buffer_printf(out, "result[0] = %d;\n#endif\n}\n", SOURCE_CHAIN_ABSENT);
 }

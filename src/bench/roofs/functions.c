@@ -3,7 +3,7 @@
  * Kernels of one function each, as the runtime makes them for a single call and for a compiled
  * program: one application or two, which compilers of CPUs turn into the best loops, and many,
  * which keep a GPU from waiting for memory. A CPU has so few elements that they stay in its
- * caches. The best of all is the roof: no mix of them can be faster.
+ * caches. The best of all is the roof: no combination can be faster.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { CPU_ELEMENTS = 64 << 10, GPU_ELEMENTS = 1 << 24, OPERANDS = 2, FEW = 2 };
 
-/* One way: a function applied to each element some times over. */
+/* One method: a function applied repeatedly to each element. */
 static const struct method {
     enum roof_id roof;
     enum op function;
@@ -35,7 +35,7 @@ static const struct method {
 enum { METHODS = ARRAY_COUNT(methods) };
 _Static_assert((int)METHODS <= (int)ROOF_METHODS_MAX, "all are tried");
 
-/* A way that is ready to run. */
+/* A method that is ready to run. */
 struct kernel {
     struct kernel_request request;
     struct device_kernel *loaded;
@@ -106,7 +106,7 @@ static bool add_method(struct functions *functions, const struct method *method,
 
 static bool measure_roof(struct functions *functions, enum roof_id roof, struct status *status) {
     const struct roof_bench *bench = functions->bench;
-    /* A driver that compiles for a CPU takes seconds for long ones, which are slow there too. */
+    /* CPU drivers take seconds to compile long ones, which are slow there too. */
     bool many = bench->capabilities->is_gpu || bench->capabilities->language == LANGUAGE_NATIVE;
     bool measured = true;
     functions->count = 0;

@@ -1,6 +1,5 @@
-/* Roofs as JSON and back. What comes back may have been damaged or made up: every number is checked
- * before it is believed, and what this version does not know is passed over.
- */
+/* Roofs as JSON and back. Input may be damaged: every number is checked, and unknown members are
+ * skipped. */
 #include <math.h>
 #include <stdio.h>
 
@@ -132,7 +131,7 @@ static bool take_bool(struct reader *reader, bool *value) {
 
 typedef bool member_taker(struct reader *reader, struct text key, void *context);
 
-/* Hands each member of an object to `take`, which must take its value. */
+/* Calls `take` for each member of an object; it must read the value. */
 static bool each_member(struct reader *reader, member_taker *take, void *context) {
     char byte;
     bool more = false;

@@ -1,8 +1,8 @@
-/* What does starting work cost, whatever the work is? An empty kernel, launched in every manner.
+/* What does launching work cost? An empty kernel, launched in every way.
  *
- * It is launched with the least there is, one block or one unit, since these figures bound what any
- * launch can take. On a CPU that runs on the calling thread alone, so the launch that all threads
- * take part in, as they do in a large kernel, has a row of its own.
+ * It has the minimum size, one block or one unit, since these figures are lower bounds of any
+ * launch. On a CPU it runs only on the calling thread, so there is a separate row for a launch
+ * on all threads, as in a large kernel.
  */
 #include <stdio.h>
 
@@ -41,7 +41,7 @@ static bool load_empty(const struct roof_bench *bench, struct device_kernel **ke
 
 /* ---- Batches ---------------------------------------------------------------------------- */
 
-/* The host's part alone: the clock stops before the device is done. Few at a time, because a full
+/* Only the host's part: the clock stops before the device is done. Few at a time, because a full
  * queue makes the host wait. */
 static bool call_batch(void *context, unsigned calls, double *nanoseconds, struct status *status) {
     enum { TOGETHER = 32 };
@@ -127,7 +127,7 @@ static bool measure_launches(const struct roof_bench *bench, struct launch *laun
            roof_latency(bench, &synchronize, &roofs[ROOF_SYNCHRONIZE], status);
 }
 
-/* One after another, with something for each unit: what any large kernel takes to begin and end. */
+/* In sequence, with work for each unit: the start and end cost of a large kernel. */
 static bool measure_wide(const struct roof_bench *bench, const struct launch *launch,
                          struct status *status) {
     struct launch wide = *launch;

@@ -1,8 +1,9 @@
-/* Which roof binds a piece of work: the time that each kind of limit alone would need, and the
+/* Which roof bounds a piece of work: the time that each kind of limit alone requires, and the
  * largest of them.
  *
- * A limit must never be above what correct work can reach, so where two roofs could apply the
- * higher one does: reading may be faster than copying, and what may be in a cache is taken to be.
+ * A limit must not be below what correct work can reach, so if two roofs could apply the higher
+ * one counts: reading may be faster than copying, and data that may be in a cache is assumed to
+ * be.
  */
 #include "bench/roofs/roofs.h"
 
@@ -37,12 +38,12 @@ static enum roof_id highest(const struct roofs *roofs, const enum roof_id *ids, 
     return best;
 }
 
-/* Nanoseconds of so much at that rate; 0 when the rate is not known. */
+/* Nanoseconds for an amount at a rate; 0 if the rate is unknown. */
 static double time_at(double amount, double rate) {
     return rate > 0 ? amount / rate * 1e9 : 0;
 }
 
-/* How fast bytes can come at best, and from where. */
+/* The highest bandwidth that applies, and its source. */
 struct bandwidth {
     double rate;
     enum roof_id roof;
@@ -82,7 +83,7 @@ static struct bandwidth bandwidth_for(const struct roofs *roofs, const struct am
     return bandwidth;
 }
 
-/* What has no arithmetic of its own is computed in f32. */
+/* Types without their own arithmetic are computed in f32. */
 static enum roof_id arithmetic_for(const struct roofs *roofs, const struct amount *amount) {
     return value_of(roofs, amount->arithmetic) > 0 &&
                    roof_infos[amount->arithmetic].kind == ROOF_RATE
@@ -162,8 +163,8 @@ struct limit roofs_limit(const struct roofs *roofs, const struct amount *amount)
     return limit;
 }
 
-/* Quantised weights may be multiplied as bytes or, unpacked, as halves or floats: by whatever is
- * fastest. */
+/* Quantised weights may be multiplied as bytes or, unpacked, as halves or floats: the fastest
+ * counts. */
 enum roof_id roofs_product_unit(const struct roofs *roofs, enum ridge_dtype dtype) {
     static const enum roof_id f32[] = {ROOF_F32, ROOF_MATRIX_F32};
     static const enum roof_id f16[] = {ROOF_F32, ROOF_F16, ROOF_MATRIX_F16};

@@ -83,7 +83,7 @@ static void rest(void) {
 }
 
 /* In short bursts after a rest: under a longer load the chip meets its power cap and slows down,
- * and work shorter than that would stand above the roof. What it then sustains is said. */
+ * and shorter work would exceed the roof. The sustained rate is reported too. */
 static bool measure_bursts(const struct roof_bench *bench, const struct roof_method *methods,
                            unsigned count, struct roof *roof, struct status *status) {
     struct roof_bench burst = *bench;

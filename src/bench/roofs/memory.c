@@ -1,10 +1,10 @@
 /* How many bytes a second can be read, written and copied, in memory and in cache?
  *
- * Memory is measured in pieces of buffers larger than the last cache, each piece in its turn, so
- * that what is touched was last touched long ago; a batch may then be shorter than a whole round.
- * The cache is the innermost one that work can find filled: of each core of a CPU, of all units of
- * a GPU together. What lies between is measured by working_sets.c in the same buffers. A copy
- * counts what it reads and what it writes.
+ * Memory is measured in buffers larger than the last cache, piece by piece, so that each piece
+ * was last used long ago; a batch may be shorter than a whole round. The cache is the innermost
+ * one that work can find filled: of each core of a CPU, of all units of a GPU together. Sizes
+ * in between are measured by working_sets.c in the same buffers. A copy counts what it reads
+ * and what it writes.
  */
 #include "base/min_max.h"
 #include "bench/roofs/working_sets.h"
@@ -75,7 +75,7 @@ static struct stream_area innermost_area(const struct roof_bench *bench,
     return area;
 }
 
-/* Half as much, and half of that, when the device has not so much to give. */
+/* Halves the size while the device has too little memory. */
 static bool allocate_area(const struct roof_bench *bench, struct stream_area *area,
                           struct status *status) {
     const struct device_ops *ops = bench->device->ops;
@@ -92,8 +92,8 @@ static bool allocate_area(const struct roof_bench *bench, struct stream_area *ar
     }
 }
 
-/* Random numbers in the first piece, and copies of it everywhere else: making them all would take
- * longer than measuring does. */
+/* Random numbers in the first piece, and copies of it elsewhere: generating all would take
+ * longer than measuring. */
 static bool fill_area(const struct roof_bench *bench, const struct stream_area *area,
                       struct status *status) {
     const struct device_ops *ops = bench->device->ops;

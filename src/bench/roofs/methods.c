@@ -1,9 +1,9 @@
 /* Which figure of many repetitions is the roof?
  *
- * A CPU is shared with whatever else runs: nothing makes a batch faster than the hardware is, and
- * much makes it slower, so the fastest batch counts. A GPU is ours alone while its clock settles
- * with its temperature and power: the median is what it can keep up. Latencies are bounds: the
- * fastest batch, everywhere.
+ * A CPU is shared with other programs: nothing makes a batch faster than the hardware, and much
+ * makes it slower, so the fastest batch counts. A GPU is not shared, but its clock settles with
+ * temperature and power: the median is what it can sustain. Latencies are lower bounds: always
+ * the fastest batch.
  */
 #include "bench/roofs/methods.h"
 
@@ -29,7 +29,7 @@ static bool time_method(const struct roof_bench *bench, const struct roof_method
     return true;
 }
 
-/* Keeps what is better than the roof as known so far. */
+/* Raises the roof if the result is better. */
 static void raise_roof(struct roof *roof, const struct roof_method *method, double rate,
                        double spread) {
     if (rate <= roof->value)

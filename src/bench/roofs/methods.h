@@ -1,6 +1,5 @@
-/* Measuring one roof: several ways to load the hardware are tried shortly, and the best one is then
- * measured properly. A roof is what the hardware can do, so the best way is the honest one.
- */
+/* Measures one roof: several methods are tried briefly, and the best one is then measured
+ * thoroughly. */
 #ifndef RIDGE_BENCH_ROOFS_METHODS_H
 #define RIDGE_BENCH_ROOFS_METHODS_H
 
@@ -9,7 +8,7 @@
 #include "device/device.h"
 #include "gen/kernel.h"
 
-/* What all of the measuring shares. */
+/* Context of all measurements. */
 struct roof_bench {
     struct device *device;
     const struct device_capabilities *capabilities;
@@ -25,14 +24,14 @@ struct roof_method {
     char how[96];
 };
 
-/* Raises `roof` to the best of the ways, amount a second, if that is more than it was. */
+/* Raises `roof` to the best of the methods, in amount per second, if that is higher. */
 bool roof_best(const struct roof_bench *bench, const struct roof_method *methods, unsigned count,
                struct roof *roof, struct status *status);
 /* Lowers `roof` to the nanoseconds of a call, if that is less than it was, or it was nothing. */
 bool roof_latency(const struct roof_bench *bench, const struct measured_work *work,
                   struct roof *roof, struct status *status);
 
-/* The roof cannot be measured: `how` says why, and the value stays 0. */
+/* The roof cannot be measured: `how` gets the reason, and the value stays 0. */
 void roof_absent(struct roof *roof, const char *why);
 /* After a failure: when the device or this build cannot do it, the roof is absent for that reason
  * and all is well; else the failure stays one. */
@@ -40,9 +39,9 @@ bool roof_without(struct roof *roof, struct status *status);
 
 /* ---- Work on the device ------------------------------------------------------------------- */
 
-/* Launches that take turns, as context of roof_launch_batch(). `turn` counts up; all that go over
- * the same memory share one, so that none begins where another has just been. NULL: there is but
- * one launch. */
+/* Launches that alternate, as context of roof_launch_batch(). `turn` counts up; launches over
+ * the same memory share it, so that none starts where another just was. NULL: there is only one
+ * launch. */
 struct roof_launches {
     struct device *device;
     const struct launch *launches;

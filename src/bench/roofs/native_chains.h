@@ -1,8 +1,8 @@
 /* Arithmetic without memory: chains of multiply-adds that live in registers, one function for each
  * kind of instruction that a CPU may have.
  *
- * A chain starts from the CHAIN_STATE bytes of random bits that it is given and leaves its results
- * there, so that no compiler can do without it.
+ * A chain starts from the CHAIN_STATE bytes of random bits that it is given and leaves its
+ * results there, so that no compiler can remove it.
  */
 #ifndef RIDGE_BENCH_ROOFS_NATIVE_CHAINS_H
 #define RIDGE_BENCH_ROOFS_NATIVE_CHAINS_H
@@ -16,9 +16,10 @@ typedef void native_chain_function(size_t rounds, void *state);
 struct native_chain {
     enum roof_id roof;
     native_chain_function *run;
-    double operations;       /* of a round */
-    bool (*supported)(void); /* by this machine; also asks the system's permission where need be */
-    const char *how;         /* "AVX-512 multiply-adds" */
+    double operations; /* of a round */
+    bool (*supported)(
+        void);       /* by this machine; also requests the system's permission if necessary */
+    const char *how; /* "AVX-512 multiply-adds" */
 };
 
 /* Those of this build, `*count` of them; at least one is supported everywhere. */

@@ -115,7 +115,7 @@ static bool has_byte_matrices(void) {
 }
 #endif
 
-/* 24 vectors, two steps each, of so many multiply-adds. */
+/* 24 vectors, two steps each, of this many multiply-adds. */
 #define OPERATIONS(elements) (ACCUMULATORS * 2 * 2.0 * (elements))
 static const struct native_chain chains[] = {
     {ROOF_F32, f32_vectors, OPERATIONS(4), always, "multiply-adds of 16-byte vectors"},

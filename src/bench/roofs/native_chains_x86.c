@@ -1,5 +1,5 @@
-/* The chains of x86-64: whatever is beyond SSE2 is compiled by an attribute of the function and
- * only run after asking the processor, and the system for the state that it must save.
+/* The chains of x86-64: anything beyond SSE2 is compiled with a function attribute and only run
+ * after checking the CPU, and the system for the register state that it must save.
  *
  * Twelve accumulators cover a latency of four to six cycles at two instructions a cycle.
  */
@@ -192,7 +192,7 @@ static bool has_bit(unsigned word, unsigned bit) {
 static bool always(void) {
     return true;
 }
-/* These ask for what the system saves, too. */
+/* These also check the register state that the system saves. */
 static bool has_avx2(void) {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -235,7 +235,7 @@ static bool has_tiles_int8(void) {
 }
 #endif
 
-/* Twelve vectors of so many elements, a multiply-add each. */
+/* Twelve vectors of this many elements, a multiply-add each. */
 #define OPERATIONS(elements) (12 * 2.0 * (elements))
 static const struct native_chain chains[] = {
     {ROOF_F32, f32_sse, OPERATIONS(4), always, "SSE multiplications and additions"},

@@ -1,8 +1,8 @@
 /* Reading, writing and copying with the widest vectors there are.
  *
- * Which way is fastest differs between processors: one stream or several, stores that go through
- * the caches or past them. So all are here, and are tried. The bodies are written once and compiled
- * for each set of instructions by an attribute of the function, as one program must hold them all.
+ * The fastest method differs between CPUs: one stream or several, regular or non-temporal
+ * stores. All are implemented and tried. The bodies are written once and compiled for each ISA
+ * by a function attribute.
  */
 #include "bench/roofs/native_streams.h"
 
@@ -103,7 +103,7 @@
         return 0;                                                                                  \
     }
 
-/* The system's own; it may know the machine better than we do. */
+/* The system's memcpy, which may be tuned for the machine. */
 static uint64_t copy_library(char *to, const char *from, size_t bytes) {
     memcpy(to, from, bytes);
     return 0;

@@ -1,4 +1,4 @@
-/* Ways for a CPU's threads to read, write and copy memory, for this machine's instructions.
+/* Methods for a CPU's threads to read, write and copy memory with this machine's ISA.
  *
  * A pass goes once over `bytes` (a multiple of STREAM_UNIT, like the addresses) and gives a sum of
  * what it read, so that reading is not left out.
@@ -22,7 +22,7 @@ struct native_stream {
     const char *how; /* "64-byte loads, 4 streams" */
 };
 
-/* The ways of this machine, `*count` of them. */
+/* The methods of this machine, `*count` of them. */
 const struct native_stream *native_streams(unsigned *count);
 
 #endif

@@ -1,6 +1,5 @@
-/* A trace names its devices as their drivers do, and so do kept roofs: that is what they are found
- * by. Which backend measured them is part of it, as OpenCL and CUDA give one GPU the same name.
- */
+/* Cached roofs are found by the driver's name of the device, as in a trace. The backend is part
+ * of the key, as OpenCL and CUDA give a GPU the same name. */
 #include "bench/roofs/roof_cache.h"
 
 #include <stdio.h>

@@ -1,21 +1,20 @@
-/* Kept roofs for those who have a trace and no device: found by the device's name, and as the
- * limits that the analysis of traces knows.
- */
+/* Cached roofs for traces without a device at hand: found by the device's name, and converted to
+ * the limits of the trace analysis. */
 #ifndef RIDGE_BENCH_ROOFS_ROOF_CACHE_H
 #define RIDGE_BENCH_ROOFS_ROOF_CACHE_H
 
 #include "analysis/limits.h"
 #include "bench/roofs/roofs.h"
 
-/* The roofs that were last kept of a device of this name, thoroughly measured ones before quick
- * ones; opens no device. `backend` is "cuda", "cpu", ...; NULL: any. `driver` must be a part of
- * what is said of their driver; NULL: any. */
+/* The most recently cached roofs of a device of this name, thorough ones before quick ones;
+ * opens no device. `backend` is "cuda", "cpu", ...; NULL: any. `driver` must be a substring of
+ * their driver's description; NULL: any. */
 bool roofs_cache_find(const char *backend, const char *description, const char *driver,
                       struct roofs *roofs);
-/* Keeps them so that they are found. */
+/* Stores roofs in the cache. */
 void roofs_cache_store(const char *backend, const struct roofs *roofs);
 
-/* Those of them that an analysis knows. A transfer's is that of the largest size measured. */
+/* The roofs as limits of the analysis. A transfer's is that of the largest measured size. */
 void roofs_as_limits(const struct roofs *roofs, struct limits *limits);
 
 /* The same as meta rows of a trace, for the device with that label in it. */

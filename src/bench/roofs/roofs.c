@@ -1,8 +1,8 @@
-/* The roofs of a device, measured one group after another, and kept from one run to the next.
+/* The roofs of a device, measured group by group and cached.
  *
- * What is kept is found by everything that the figures depend on and a program can know: the
- * device, its driver, the threads, the versions. Nothing is ever too old: hardware does not get
- * faster. What ends the use of kept roofs is a change of any of these, or --refresh.
+ * The cache key is everything known that the figures depend on: the device, its driver, the
+ * threads, the versions. Entries do not expire: hardware does not get faster. A change of the
+ * key or --refresh measures again.
  */
 #include "bench/roofs/roofs.h"
 
@@ -19,7 +19,7 @@
 #include "gen/native/isa.h"
 #include "tensor/tensor.h"
 
-enum { FORMAT = 2 }; /* of what is kept: raise it when roofs are measured in another way */
+enum { FORMAT = 2 }; /* of the cache: increment it when the measurement changes */
 
 /* ---- What the driver states --------------------------------------------------------------- */
 
@@ -49,9 +49,8 @@ static const struct group {
     {"transfers", roof_measure_transfers, false, false},
 };
 
-/* What a CPU shows depends on what else runs, which comes and goes in seconds: the better of two
- * passes some seconds apart is closer to what it can do. When in a hurry, only for what takes
- * little time. */
+/* CPU figures depend on other load, which varies within seconds: the better of two passes some
+ * seconds apart is closer to the limit. In quick mode only for short measurements. */
 static bool measure_groups(const struct roof_bench *bench, roofs_progress *progress, void *context,
                            struct status *status) {
     unsigned passes = bench->capabilities->is_gpu ? 1 : 2;

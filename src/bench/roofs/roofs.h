@@ -1,5 +1,4 @@
-/* How fast can this device be at all? Its measured limits, and which of them binds a piece of work.
- */
+/* The measured limits (roofs) of a device, and which of them bounds a piece of work. */
 #ifndef RIDGE_BENCH_ROOFS_ROOFS_H
 #define RIDGE_BENCH_ROOFS_ROOFS_H
 
@@ -54,9 +53,9 @@ struct roof_info {
 extern const struct roof_info roof_infos[ROOF_COUNT];
 
 struct roof {
-    double value;  /* 0: not measured; `how` then says why */
+    double value;  /* 0: not measured; `how` has the reason */
     double spread; /* as statistics_spread() */
-    double stated; /* the vendor's figure, as far as the driver tells; 0: it does not */
+    double stated; /* the vendor's figure from the driver; 0: unknown */
     char how[96];  /* "product of 8192 x 8192 by the library", "16 bytes a thread" */
 };
 
@@ -67,7 +66,7 @@ struct transfer_roof {
     struct roof roof; /* bytes a second */
 };
 
-/* The bandwidth of work that goes over and over so many bytes: caches of any level, then memory. */
+/* The bandwidth of repeated access to a working set: caches of any level, then memory. */
 enum { WORKING_SETS_MAX = 16 };
 struct working_set {
     uint64_t bytes;   /* all that is read and written */
@@ -84,18 +83,18 @@ struct roofs {
     unsigned transfer_count;
     struct working_set working_sets[WORKING_SETS_MAX]; /* ascending; the last one is in memory */
     unsigned working_set_count;
-    char note[160]; /* "throttled: ..." when something came in between; else "" */
+    char note[160]; /* "throttled: ..." after a disturbance; else "" */
 };
 
-/* Told what is being measured, for a progress line; may be NULL. */
+/* Called with what is being measured, for a progress line; may be NULL. */
 typedef void roofs_progress(void *context, const char *what);
 
 /* Measures them all: half a minute, or with `quick` a few seconds with less certainty. */
 bool roofs_measure(ridge_device *device, bool quick, roofs_progress *progress, void *context,
                    struct roofs *roofs, struct status *status);
 
-/* Kept from one run to the next for the same device, driver, threads and version of ridge. What
- * was measured quickly is only found by those who say that this is enough. */
+/* Cached for the same device, driver, threads and version of ridge. Quick measurements are only
+ * found if `quick` is set. */
 bool roofs_load(ridge_device *device, bool quick_will_do, struct roofs *roofs);
 void roofs_store(ridge_device *device, const struct roofs *roofs);
 
@@ -113,7 +112,7 @@ bool roofs_read_json(struct text object, struct roofs *roofs, struct status *sta
 struct amount {
     uint64_t bytes; /* that must go through device memory: each input read, each output written */
     uint64_t moved_bytes; /* that the kernels as launched read and write; 0: not known */
-    uint64_t touched;     /* that all calls in turn go through: whether a cache can hold them */
+    uint64_t touched;     /* working set of all alternating calls: whether a cache can hold it */
     uint64_t flops;
     enum roof_id arithmetic; /* what does the flops */
     uint64_t trigonometry;   /* of the flops, those that are sin or cos, */
@@ -127,7 +126,7 @@ struct amount {
 };
 
 enum limit_kind {
-    LIMIT_NONE, /* nothing is known of the work or the roofs */
+    LIMIT_NONE, /* the work or the roofs are unknown */
     LIMIT_MEMORY,
     LIMIT_CACHE,
     LIMIT_ARITHMETIC,
@@ -138,7 +137,7 @@ enum limit_kind {
 const char *limit_kind_name(enum limit_kind kind); /* "memory", "cache", "arithmetic", ... */
 
 struct limit {
-    enum limit_kind kind; /* what takes longest, and so binds */
+    enum limit_kind kind; /* the longest, which bounds the work */
     enum roof_id roof;    /* which roof that is; LIMIT_TRANSFER has none */
     double ns;            /* no call can be faster */
     double memory_ns, arithmetic_ns, launch_ns,

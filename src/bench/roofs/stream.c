@@ -1,5 +1,4 @@
-/* Writes the kernels of stream.h: source for GPUs and OpenCL, a function for the CPU's team.
- */
+/* Writes the kernels of stream.h: source for GPUs and OpenCL, a function for the CPU's threads. */
 #include "bench/roofs/stream.h"
 
 #include <stdio.h>
@@ -65,7 +64,7 @@ static void write_kernel(struct buffer *out, enum device_language language,
                   source->unroll);
     write_body(out, source);
     buffer_string(out, "}\n}\n");
-    /* Never true for what lies in the buffer, which the compiler does not know. */
+    /* Never true for the buffer's content, which the compiler does not know. */
     if (source->kind == STREAM_READ)
         buffer_string(out,
                       "if ((s.x ^ s.y ^ s.z ^ s.w) == 0x5bd1e995u) to[THREAD_X] = (UCHAR)s.x;\n");

@@ -1,4 +1,4 @@
-/* Kernels that read, write or copy a buffer, for any device: what stream_methods.c measures with.
+/* Kernels that read, write or copy a buffer, for any device; used by stream_kernels.c.
  *
  * Buffers of a launch: to, from. Scalars are in units of STREAM_WORD bytes:
  *   0  where block 0 ends; see 4

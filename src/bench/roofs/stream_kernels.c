@@ -1,9 +1,9 @@
-/* How a call goes over a piece of memory so that nothing but the memory is felt.
+/* How a call accesses a piece of memory so that only the memory is measured.
  *
- * What is reused must be reused by whoever used it before: a CPU's thread has a part of its own as
- * long as caches of its own might hold that, and goes over it many times in a launch, whose cost
- * would count else. On a GPU all blocks are under way together and move on from one time to the
- * next, so that the cache that they share is meant.
+ * Data must be reused by the thread that used it before: a CPU thread has its own part as long
+ * as its private caches might hold it, and accesses it many times per launch to hide the launch
+ * cost. On a GPU all blocks run together and rotate between passes, so that the shared cache is
+ * measured.
  */
 #include "bench/roofs/stream_kernels.h"
 
@@ -16,12 +16,12 @@
 enum {
     PIECES_MAX = 64,
     OWN_UNITS = 8, /* of a launch for each thread, so that one that was interrupted does fewer */
-    GPU_TOTAL = 256 << 20, /* bytes of a launch that goes over a working set */
+    GPU_TOTAL = 256 << 20, /* bytes per launch over a working set */
     GPU_REPEATS = 64,      /* over what stays in the cache */
     BLOCKS_ON = 37,        /* that a block of a GPU moves on by */
 };
 
-/* A way that is ready to run. */
+/* A method that is ready to run. */
 struct stream {
     struct device *device;
     struct device_kernel *kernel; /* NULL: the driver's own copy */
@@ -69,7 +69,7 @@ static struct stream *begin_method(struct stream_methods *methods, const struct 
 
 struct extent {
     uint32_t blocks, threads;
-    double bytes; /* of one buffer that a call goes over */
+    double bytes; /* of one buffer, accessed by a call */
 };
 
 static void end_method(struct stream_methods *methods, const struct stream_area *area,
@@ -135,10 +135,11 @@ static bool add_native_methods(struct stream_methods *methods, const struct stre
 struct geometry {
     unsigned threads, unroll;
     unsigned blocks_per_unit; /* 0: as many as leave each thread `unroll` words */
-    bool apart;               /* each block has a part of its own, else blocks take turns */
+    bool apart;               /* each block has its own part, else blocks alternate */
 };
 
-/* What is gone over again as a whole needs all of its blocks under way at once: few of them. */
+/* A working set that is reused as a whole needs all its blocks resident at once, so there are
+ * few. */
 static const struct geometry gpu[] = {{256, 4, 0, false},
                                       {512, 4, 4, false},
                                       {256, 8, 8, false},
@@ -162,7 +163,7 @@ static uint32_t blocks_of(const struct roof_bench *bench, const struct geometry 
     return (uint32_t)(blocks > 0 && blocks < max ? blocks : max);
 }
 
-/* How often a launch goes over its bytes. */
+/* Passes of a launch over its bytes. */
 static int64_t repeats_of(const struct stream_area *area, const struct geometry *geometry,
                           size_t block_bytes) {
     if (area->reuse == REUSE_NONE)
@@ -174,7 +175,7 @@ static int64_t repeats_of(const struct stream_area *area, const struct geometry 
     return once < total ? (int64_t)(total / once) : 1;
 }
 
-/* Whole rounds only: every thread does as many words as every other. */
+/* Whole rounds only: every thread has the same number of words. */
 static bool add_source(struct stream_methods *methods, const struct stream_area *area,
                        enum stream_kind kind, const struct geometry *geometry,
                        struct status *status) {

@@ -1,6 +1,5 @@
-/* The ways there are to read, write or copy a given piece of memory on this device, ready to be
- * measured.
- */
+/* The methods to read, write or copy a given piece of memory on this device, ready to be
+ * measured. */
 #ifndef RIDGE_BENCH_ROOFS_STREAM_KERNELS_H
 #define RIDGE_BENCH_ROOFS_STREAM_KERNELS_H
 
@@ -8,22 +7,22 @@
 
 enum {
     STREAM_CHUNK = 256 << 10,  /* of memory that a CPU's thread takes at a time */
-    STREAM_OWN_MOST = 8 << 20, /* of a thread's own: what is more is in no cache of its own */
+    STREAM_OWN_MOST = 8 << 20, /* per thread: larger parts are in no private cache */
 };
 
 enum stream_reuse {
     REUSE_NONE,      /* every piece was last touched long ago */
     REUSE_INNERMOST, /* it stays in the nearest cache that the device has for it */
-    REUSE_ALL,       /* gone over again and again as a whole */
+    REUSE_ALL,       /* reused as a whole */
 };
 
 /* Two buffers and how much of them is meant. */
 struct stream_area {
     struct launch_buffer to, from;
     size_t bytes; /* of each buffer */
-    size_t piece; /* of them that a call goes over, once or more often: the next one each time */
+    size_t piece; /* accessed by a call, once or repeatedly: the next one each time */
     enum stream_reuse reuse;
-    const char *caution; /* said beside every way; or "" */
+    const char *caution; /* appended to every method's description; or "" */
     unsigned *turn;      /* which piece comes next */
 };
 
@@ -36,7 +35,7 @@ struct stream_methods {
 
 bool stream_methods_init(const struct roof_bench *bench, struct stream_methods *methods,
                          struct status *status);
-/* Adds those of a kind. The area and what it points at must stay until they are measured. */
+/* Adds the methods of a kind. The area must stay valid until they are measured. */
 bool stream_methods_add(struct stream_methods *methods, const struct stream_area *area,
                         enum stream_kind kind, struct status *status);
 void stream_methods_finish(struct stream_methods *methods);

@@ -1,7 +1,6 @@
-/* How fast do bytes come to the device and back, by size, from ordinary memory of the host and from
- * pinned memory? Copies to the device follow each other; a copy back is waited for, each one, as
- * its reader must.
- */
+/* How fast are copies to the device and back, by size, from pageable and from pinned host
+ * memory? Copies to the device are queued back to back; each copy back is waited for, as its
+ * reader must. */
 #include <stdio.h>
 #include <string.h>
 
@@ -91,7 +90,7 @@ static bool measure_pageable(const struct roof_bench *bench, struct device_memor
     return measured;
 }
 
-/* A system that has no pinned memory to give has no such roofs. */
+/* Without pinned memory there are no such roofs. */
 static bool measure_pinned(const struct roof_bench *bench, struct device_memory memory,
                            struct status *status) {
     const struct device_ops *ops = bench->device->ops;

@@ -1,7 +1,6 @@
-/* How fast do bytes come when the same ones are needed again soon? That depends on which cache is
- * large enough for all of them, so it is measured for sizes from the innermost cache to memory, in
- * equal steps of a logarithm up to twice the last cache: from there on nothing is left of it.
- */
+/* Bandwidth of repeated access to the same bytes. It depends on which cache holds them all, so
+ * it is measured for sizes from the innermost cache to memory, in logarithmic steps up to twice
+ * the last cache. */
 #include "bench/roofs/working_sets.h"
 
 #include <math.h>
@@ -9,7 +8,7 @@
 
 enum { STEPS_CPU = 7, STEPS_GPU = 6, STEPS_CPU_QUICK = 4, STEPS_GPU_QUICK = 3 };
 
-/* The row of that size, made in its place among the others if there is none; NULL: no room. */
+/* The row of that size, inserted in order if there is none; NULL: no space. */
 static struct working_set *row_of(struct roofs *roofs, uint64_t bytes) {
     unsigned at = 0;
     while (at < roofs->working_set_count && roofs->working_sets[at].bytes < bytes)
@@ -32,8 +31,8 @@ static void keep_better(struct roofs *roofs, uint64_t bytes, enum roof_id a, enu
         row->roof = *better;
 }
 
-/* The part of the buffers that so many bytes are when read, or read and written. What is too large
- * for any thread's own cache is gone over piece by piece, as memory is. */
+/* The part of the buffers with this many bytes read, or read and written. Parts too large for a
+ * thread's private cache are accessed piece by piece, as memory is. */
 static struct stream_area area_of(const struct roof_bench *bench, const struct stream_area *memory,
                                   uint64_t bytes, enum stream_kind kind) {
     struct stream_area area = *memory;

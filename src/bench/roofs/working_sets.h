@@ -1,4 +1,4 @@
-/* The curve of bandwidth over what is gone over again and again. */
+/* The curve of bandwidth over the size of the working set. */
 #ifndef RIDGE_BENCH_ROOFS_WORKING_SETS_H
 #define RIDGE_BENCH_ROOFS_WORKING_SETS_H
 

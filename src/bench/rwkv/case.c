@@ -1,8 +1,8 @@
-/* How is a part of an RWKV-7 model brought onto a device and timed?
+/* Times a part of an RWKV-7 model on a device.
  *
- * Parts go through the layers in turn, each with weights, state and program of its own, so that
- * weights come from where they come from in the whole model. A step of one token feeds its states
- * and its token back into the next one: it generates. A prompt begins anew each time.
+ * Calls cycle through the layers, each with its own weights, state and program, so that weights
+ * come from the same memory level as in the whole model. A step of one token feeds its states
+ * and its token into the next step: it generates. A prompt starts from zero each time.
  */
 #include "bench/rwkv/case.h"
 
@@ -15,7 +15,7 @@ struct state {
     ridge_device *device;
     struct rwkv_model *model;
     bool is_step, generates, small;
-    unsigned turns; /* layers that take turns; 1 for a step */
+    unsigned turns; /* layers that alternate; 1 for a step */
     struct rwkv_place *places;
     ridge_program **programs;
     ridge_tensor **inputs; /* of all turns */
@@ -68,7 +68,7 @@ static void rwkv_case_finish(void *context) {
     memory_free(state);
 }
 
-/* Words of a prompt that has none twice in a row. */
+/* Tokens of a prompt without repeated neighbours. */
 static ridge_tensor *make_tokens(ridge_device *device, const struct rwkv_shape *shape,
                                  int64_t batch, int64_t tokens, struct status *status) {
     int32_t *ids = memory_allocate((size_t)batch, (size_t)tokens * sizeof *ids, status);
@@ -229,9 +229,8 @@ static bool rwkv_case_prepare(struct stage *stage, const struct bench_case *work
 
 /* ---- Running ---------------------------------------------------------------------------- */
 
-/* The outputs but for the logits become the inputs. What goes back to the pool goes back in
- * reverse, so that the next step's outputs find it in order and the addresses repeat every other
- * step. */
+/* The outputs except the logits become the inputs. Memory is released in reverse order, so that
+ * the next step's outputs reuse it in order and the addresses repeat every other step. */
 static void feed_back(struct state *state) {
     for (unsigned i = state->input_count; i-- > 0;) {
         ridge_release(state->inputs[i]);

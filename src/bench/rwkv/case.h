@@ -15,11 +15,11 @@ enum { RWKV_STEP = RWKV_PARTS };
 
 extern const struct case_kind rwkv_case;
 
-/* The file of weights that the user named (*file, to be closed by the caller; NULL when there is
- * none), and the shape of the model of this size and type. */
+/* The user's weights file (*file, closed by the caller; NULL if none), and the shape of the
+ * model of this size and type. */
 bool rwkv_case_model(const struct stage *stage, int64_t size, enum ridge_dtype dtype,
                      struct weights **file, struct rwkv_shape *shape, struct status *status);
-/* What goes into a product with large matrices of this type. */
+/* The activation type of products with large matrices of this type. */
 enum ridge_dtype rwkv_case_product(const struct stage *stage, enum ridge_dtype dtype);
 
 #endif

@@ -1,9 +1,9 @@
-/* Does a program of an RWKV-7 model give what its equations say?
+/* Checks the output of a program of an RWKV-7 model.
  *
  * The program's outputs are compared with those of the same function called one operation at a
- * time: on the CPU in f32 with the weights as they were rounded, or, where the model is too large
- * for that, on the same device. A whole step is done twice, the second time from the states of the
- * first, since states of zero would hide half of the recurrence.
+ * time: on the CPU in f32 with the rounded weights, or, if the model is too large for that, on
+ * the same device. A whole step is done twice, the second time from the states of the first,
+ * since states of zero would hide half of the recurrence.
  */
 #include "bench/rwkv/check.h"
 

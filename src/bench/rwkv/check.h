@@ -1,4 +1,4 @@
-/* Does a program of an RWKV-7 model give what its equations say? */
+/* Checks the output of a program of an RWKV-7 model. */
 #ifndef RIDGE_BENCH_RWKV_CHECK_H
 #define RIDGE_BENCH_RWKV_CHECK_H
 
@@ -15,9 +15,9 @@ struct rwkv_check {
     bool on_cpu;
 };
 
-/* *error is the largest difference relative to the largest value, of the output where that is
- * most. STATUS_INPUT when it is more than the rounding of the model's types explains, or something
- * is not finite. */
+/* error is the largest difference relative to the largest value, of the output where that is
+ * most. STATUS_INPUT if rounding of the model's types does not explain it, or a value is not
+ * finite. */
 bool rwkv_check(const struct rwkv_check *check, double *error, struct status *status);
 
 #endif

@@ -119,7 +119,7 @@ static ridge_tensor *ffn(const struct rwkv_model *model, const struct rwkv_layer
     return ridge_add(x, product(model, hidden, layer->ffn_value));
 }
 
-/* Of the last token alone: the others' answers are in the prompt. */
+/* Only for the last token: the others are not needed. */
 static void head(const struct rwkv_model *model, ridge_tensor *x, ridge_tensor **logits,
                  ridge_tensor **token) {
     ridge_tensor *last = ridge_unsqueeze(last_token(x), 1);

@@ -1,6 +1,6 @@
 /* What an RWKV-7 model computes: the parts of a layer, and a whole step over some tokens.
  *
- * These are functions of tensors for ridge_compile(), or to be called as they are. Activations are
+ * These are functions of tensors for ridge_compile(), or to be called directly. Activations are
  * f32 [batch, tokens, width]; what goes into a matrix product is rounded to the model's product
  * type first. States are f32 as well.
  */
@@ -9,7 +9,7 @@
 
 #include "bench/rwkv/model.h"
 
-/* The parts that a layer's time is broken down into, and what follows the last layer. */
+/* The parts of a layer that are timed separately, and the head after the last layer. */
 enum rwkv_part {
     RWKV_ATTENTION_LINEAR,
     RWKV_WKV,

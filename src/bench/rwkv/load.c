@@ -1,9 +1,9 @@
 /* Finding a model's weights in a file: under the names of BlinkDL's RWKV-LM in safetensors, under
  * those of llama.cpp in GGUF.
  *
- * The sizes of a model are those of its tensors; nothing needs to be told. Low-rank matrices lie
- * [in, out] in the one and [out, in] in the other, and converters turn some around, so a matrix is
- * taken either way where its shape shows which it is. Vectors come with or without axes of one.
+ * The sizes of a model follow from its tensors. Low-rank matrices are [in, out] in one format
+ * and [out, in] in the other, and some converters transpose them, so either is accepted if the
+ * shape is unambiguous. Vectors may have axes of size 1.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,8 +71,8 @@ static unsigned real_sizes(const struct weights_tensor *tensor, int64_t sizes[RI
 struct located {
     const struct weights_tensor *tensor;
     int part;         /* of the tensor; -1: all of it */
-    int64_t sizes[2]; /* of a matrix, as it lies there */
-    bool turned;      /* it lies [in, out] */
+    int64_t sizes[2]; /* of a matrix, as stored */
+    bool turned;      /* it is stored as [in, out] */
 };
 
 static bool wrong_shape(const struct weights_tensor *tensor, int64_t rows, int64_t columns,
@@ -86,7 +86,7 @@ static bool wrong_shape(const struct weights_tensor *tensor, int64_t rows, int64
                        TEXT_ARGS(tensor->name), shape, (long long)rows, (long long)columns);
 }
 
-/* Whether the matrix lies turned; false when it is of another shape altogether. */
+/* Whether the matrix is transposed; fails if its shape does not match at all. */
 static bool orientation(const struct weights *file, const struct rwkv_weight *weight,
                         const int64_t *sizes, int64_t rows, int64_t columns, bool *turned) {
     bool low_rank = weight->rows >= RWKV_DECAY_RANK || weight->columns >= RWKV_DECAY_RANK;

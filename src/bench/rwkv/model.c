@@ -1,8 +1,8 @@
-/* What weights does an RWKV-7 model have, how large are they, and how are they made up?
+/* The weights of an RWKV-7 model: their sizes and random values.
  *
- * A made-up weight depends on its layer and field alone, so a model is the same on every device,
- * and a part of it the same as in the whole. Scales are such that activations stay near 1 through
- * any number of layers.
+ * A random weight depends only on its layer and field, so a model is the same on every device,
+ * and a part equals that of the whole model. Scales keep activations near 1 through any number
+ * of layers.
  */
 #include "bench/rwkv/model.h"
 

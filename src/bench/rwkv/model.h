@@ -1,4 +1,4 @@
-/* An RWKV-7 ("Goose") language model: the weights, made up or from a file, on a device.
+/* An RWKV-7 ("Goose") language model: the weights, random or from a file, on a device.
  *
  * Every weight is a row of one of the tables below; making, loading, counting and copying a model
  * walk them. Matrices are [out, in], as ridge_linear() takes them.
@@ -29,10 +29,10 @@ struct rwkv_shape {
     int64_t sizes[RWKV_SIZES];
 };
 
-/* X(field, rows, columns, mean, scale, name in safetensors, name in GGUF). Made-up weights are
- * normal with that mean, and that scale divided by the root of a matrix' columns. The six mixes of
- * the attention are one tensor in GGUF: its part is the digit behind '#'. Weights of a part of the
- * computation stand together. */
+/* X(field, rows, columns, mean, scale, name in safetensors, name in GGUF). Random weights are
+ * normal with that mean, and that scale divided by the square root of a matrix' columns. The six
+ * mixes of the attention are one tensor in GGUF: its part is the digit after '#'. Weights of a
+ * part of the computation are adjacent. */
 #define RWKV_LAYER_WEIGHTS(X)                                                                      \
     X(ln1, ONE, WIDTH, 1, 0.1, "ln1.weight", "attn_norm.weight")                                   \
     X(ln1_bias, ONE, WIDTH, 0, 0.1, "ln1.bias", "attn_norm.bias")                                  \
@@ -103,8 +103,9 @@ struct rwkv_model {
     struct rwkv_layer *layers;
 };
 
-/* What is to be on the device: of the layers those from first_layer on (their number is the model's
- * from then on), what is around them or not, and in either the fields from first to last alone. */
+/* The part of a model on the device: layers from first_layer on (their number becomes the
+ * model's), with or without the weights around them, and of either only the fields from first to
+ * last. */
 struct rwkv_extent {
     int64_t first_layer, layers;
     bool surroundings;
@@ -117,8 +118,8 @@ struct rwkv_extent rwkv_extent_whole(const struct rwkv_shape *shape);
 bool rwkv_shape_published(int64_t millions, struct rwkv_shape *shape, struct status *status);
 /* A few thousand weights, for tests; the width is a multiple of a block of `dtype`. */
 struct rwkv_shape rwkv_shape_small(enum ridge_dtype dtype);
-/* Of the model in a file, by the sizes of its tensors. Fails when it holds none, or one that lacks
- * a tensor or has one of a shape or type that does not fit, which the message names. */
+/* The shape of the model in a file, from the sizes of its tensors. Fails if there is no model,
+ * or with the name of a tensor that is missing or has the wrong shape or type. */
 bool rwkv_shape_of_file(const struct weights *file, struct rwkv_shape *shape,
                         struct status *status);
 /* The type of its large matrices. */
@@ -129,17 +130,17 @@ uint64_t rwkv_parameters(const struct rwkv_shape *shape);
 uint64_t rwkv_shape_bytes(const struct rwkv_shape *shape, enum ridge_dtype dtype,
                           enum ridge_dtype product);
 
-/* `file` NULL: made up, the same on every device. NULL on failure. */
+/* `file` NULL: random weights, the same on every device. NULL on failure. */
 struct rwkv_model *rwkv_model_create(ridge_device *device, const struct rwkv_shape *shape,
                                      enum ridge_dtype dtype, enum ridge_dtype product,
                                      const struct rwkv_extent *extent, const struct weights *file,
                                      struct status *status);
-/* The same model (its weights as they are after rounding) as f32 on another device. */
+/* The same model (with its rounded weights) as f32 on another device. */
 struct rwkv_model *rwkv_model_copy(const struct rwkv_model *model, ridge_device *device,
                                    struct status *status);
 /* Likewise a tensor; integers stay integers. */
 ridge_tensor *rwkv_copy_tensor(ridge_tensor *tensor, ridge_device *device, struct status *status);
-/* Takes NULL. */
+/* Accepts NULL. */
 void rwkv_model_finish(struct rwkv_model *model);
 
 /* One weight from a file, as `dtype`; NULL and a status that names it when it is not there or of

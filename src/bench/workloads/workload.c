@@ -1,10 +1,10 @@
-/* How does a function of tensors become work that can be timed? It gets inputs, several sets of
- * them where one would stay in a cache that a set nearly fills, and is called eager or compiled.
+/* Turns a function of tensors into work that can be timed. It gets inputs, several sets of them
+ * if one would stay in a cache, and is called eager or compiled.
  *
- * Outputs take turns as well: each is held until its set comes again, so that the pool does not
- * hand out one hot block over and over. Where a program's own memory is of the output's size class
- * the two would swap places in each call and no two calls would have the same addresses; there the
- * output goes back at once.
+ * Outputs alternate as well: each is held until its set is used again, so that the pool does
+ * not return the same hot block every time. If a program's own memory has the output's size
+ * class, the two would swap in each call and no two calls would have the same addresses; the
+ * output is then released at once.
  */
 #include "bench/workloads/workload.h"
 
@@ -81,9 +81,9 @@ void workload_size_up(struct bench_case *work) {
     work->memory_bytes = bytes_needed(&bytes);
 }
 
-/* So many sets that together they are twice the cache, unless they are small and belong into it, or
- * one alone is that large. Small is judged by the largest input, so that the lines of a table that
- * differ in their batch alone are of one kind. */
+/* As many sets as fill twice the cache, unless they are small and belong in it, or one alone is
+ * that large. Small is judged by the largest input, so that the lines of a table that differ in
+ * their batch alone are of one kind. */
 static unsigned turns_for(const struct stage *stage, const struct set_bytes *bytes,
                           bool with_output) {
     const struct device_capabilities *capabilities = &stage->device->device->capabilities;
@@ -148,8 +148,8 @@ static bool can_hold_outputs(const struct state *state, const struct ridge_progr
            pool_class_bytes(info->intermediate_bytes) != pool_class_bytes(output);
 }
 
-/* A single operation runs eager as it does compiled. What several move is known when each is a
- * single node of the graph: a norm, say, is several nodes but one kernel. */
+/* A single operation runs eager as it does compiled. The bytes of several operations are known
+ * if each is a single node of the graph: a norm, for example, is several nodes but one kernel. */
 static void amount_of_launches(const struct state *state, const struct ridge_program_info *info,
                                struct amount *amount) {
     unsigned operations = state->shape.operations;

@@ -1,6 +1,5 @@
-/* Functions of tensors that experiments time: how their inputs are made, what they compute, what
- * must come out, and what a peer calls them.
- */
+/* Functions of tensors that experiments time: their inputs, the function, the expected output,
+ * and the peer's name for them. */
 #ifndef RIDGE_BENCH_WORKLOADS_WORKLOAD_H
 #define RIDGE_BENCH_WORKLOADS_WORKLOAD_H
 
@@ -30,7 +29,7 @@ struct workload_shape {
     int64_t row_values;    /* numbers that the reference keeps of a row, if any */
 };
 
-/* What a reference worked out for a whole row of the output, since more of its elements follow. */
+/* Intermediate results of a reference for a row of the output, reused for its other elements. */
 struct reference_row {
     int64_t row;    /* -1: none yet */
     double *values; /* shape.row_values of them */
@@ -55,8 +54,8 @@ struct workload {
 };
 
 /* The case kinds of a workload: bench_case.subject is the struct workload. Eager calls the
- * function's operations one by one; compiled runs it as a program. Inputs take turns so that memory
- * and not a cache is measured, where they are large enough for that to be the question. */
+ * function's operations one by one; compiled runs it as a program. Large inputs alternate so
+ * that memory and not a cache is measured. */
 extern const struct case_kind workload_eager, workload_compiled;
 
 /* Sets the case's memory_bytes from the workload's shape. */

@@ -1,6 +1,6 @@
-/* Is what came out of a workload right? A few elements of a few rows are compared with the double
- * precision reference: first and last ones, where kernels go wrong at edges, and others at random.
- * Rows are few because some references work a whole row out before they know one element of it.
+/* Checks the output of a workload. A few elements of a few rows are compared with the
+ * double-precision reference: the first and last, where kernels fail at edges, and random ones.
+ * Rows are few because some references compute a whole row to get one element.
  *
  * The inputs are read back from the device, so that rounding them to their type is no error.
  */
@@ -51,7 +51,7 @@ static void compare_element(const struct workload *workload, const struct host_i
     comparison->largest = fmax(comparison->largest, fabs(expected));
     if (difference <= comparison->difference)
         return;
-    /* Also what is not a number comes here. */
+    /* NaN ends up here too. */
     comparison->difference = isnan(difference) ? INFINITY : difference;
     comparison->index = index;
     comparison->got = (double)output[index];

@@ -1,6 +1,5 @@
-/* Is what came out of a workload right? Also for case kinds of their own that end in an operation
- * for which there is a workload.
- */
+/* Checks the output of a workload; also for other case kinds that end in an operation of a
+ * workload. */
 #ifndef RIDGE_BENCH_WORKLOADS_WORKLOAD_CHECK_H
 #define RIDGE_BENCH_WORKLOADS_WORKLOAD_CHECK_H
 

@@ -1,9 +1,9 @@
-/* Which functions of tensors are timed, and over which sizes? A workload is a row of a table: the
- * shapes of its inputs, the function, the reference and how exact it is in f32.
+/* The table of workloads: the shapes of their inputs, the function, the reference and its
+ * accuracy in f32.
  *
- * Weights are scaled by the root of how many of them meet in a sum, so that outputs have about the
- * size of inputs and every type can hold them. Sizes come from the user: products of them stop at
- * the largest number instead of going around.
+ * Weights are scaled by the square root of the number of terms in a sum, so that outputs have
+ * about the magnitude of inputs and fit every type. Sizes come from the user: their products
+ * saturate instead of overflowing.
  */
 #include <math.h>
 

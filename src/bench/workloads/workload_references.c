@@ -1,8 +1,8 @@
-/* What must come out? The textbook's formulas in double precision, one element at a time, as plain
- * as they can be written: nothing here is shared with the kernels that it judges.
+/* The expected outputs: textbook formulas in double precision, one element at a time and as
+ * simple as possible. Nothing is shared with the kernels under test.
  *
- * Where all elements of a row need the same intermediate results (a hidden layer, the weights of
- * attention), these are worked out for the first one and kept until another row is asked for.
+ * Where all elements of a row need the same intermediate results (a hidden layer, the weights
+ * of attention), these are computed for the first one and kept until another row is requested.
  */
 #include "bench/workloads/workload_references.h"
 

@@ -1,6 +1,5 @@
-/* What the workloads must give, element by element in double precision. Each function is the
- * `reference` of the workloads that compute the same, fused or not.
- */
+/* The expected outputs of workloads, element by element in double precision. Each function is
+ * the `reference` of the workloads that compute the same, fused or not. */
 #ifndef RIDGE_BENCH_WORKLOADS_WORKLOAD_REFERENCES_H
 #define RIDGE_BENCH_WORKLOADS_WORKLOAD_REFERENCES_H
 

@@ -12,17 +12,16 @@
  * costs every launch a microsecond even when nothing is recorded. cuptiFinalize() removes it, and
  * it can be started again.
  */
-#include "base/array.h"
-#include "base/clock.h"
 #include "device/cuda/activity.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "abi/cupti_decode.h"
 #include "abi/cupti_library.h"
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "device/cuda/cuda.h"
 

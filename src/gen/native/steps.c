@@ -221,9 +221,10 @@ static struct step make_step(const struct analysis *analysis, const struct steps
         step.operands[i] = step.operands[0];
     for (unsigned i = 0; i < step.arity; i++)
         step.per_line |= steps->class_of[step.operands[i]] == VALUE_OF_ROW;
-    /* "where" has an integer first whatever it chooses from. */
-    unsigned telling = instruction->op == OP_WHERE ? 1 : 0;
-    step.type = step.arity ? program->instructions[step.operands[telling]].type : instruction->type;
+    /* The first operand of "where" is always an integer. */
+    unsigned type_operand = instruction->op == OP_WHERE ? 1 : 0;
+    step.type =
+        step.arity ? program->instructions[step.operands[type_operand]].type : instruction->type;
     step.squares = analysis->squares[number];
     if (op_is_reduction(instruction->op))
         for (unsigned i = 0; i < number; i++)

@@ -249,7 +249,7 @@ static void run_accumulator(struct tile_run *run, const struct step *step) {
 
 /* ---- Storing and reducing ---- */
 
-/* A value of every element, one beside the other, of whatever the value is one of. */
+/* A value for every element, side by side, of what the value belongs to. */
 static const void *values_of(const struct tile_run *run, unsigned instruction) {
     const char *at = run->at[instruction];
     bool of_row = run->steps->class_of[instruction] == VALUE_OF_ROW;

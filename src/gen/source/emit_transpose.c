@@ -11,7 +11,7 @@
 /* Thread (x, y) of the block, in step u: x along a line of memory, y counts lines. */
 #define ALONG "(THREAD_X & 31)"
 #define LINE "(THREAD_X / 32 + u * 8)"
-_Static_assert(SQUARE_SIDE == 32, "the texts above say so");
+_Static_assert(SQUARE_SIDE == 32, "the source above has this size");
 
 void emit_transpose_load(const struct emitter *emitter, unsigned i) {
     const struct program_instruction *self = &emitter->program->instructions[i];

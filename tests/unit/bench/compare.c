@@ -1,6 +1,6 @@
-/* Comparisons of made-up rounds whose truth is known: noise that only slows down, slow minutes,
- * disturbed rounds, a changing clock. Numbers come from a fixed generator: every run is the same.
- */
+/* Comparisons of synthetic rounds with a known answer: noise that only slows down, slow minutes,
+ * disturbed rounds, a changing clock. Numbers come from a fixed generator: every run is the
+ * same. */
 #include "../test.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The experiments on workloads, the pool and transfers: do their plans run, do they keep to what
- * was asked for, and do they draw the right conclusions from results? */
+/* The experiments on workloads, the pool and transfers: their plans run, respect the options,
+ * and draw the right conclusions from results. */
 #include "base/array.h"
 #include "bench/experiment.h"
 

@@ -1,5 +1,5 @@
-/* The hand-made kernels: that they compute what they say on every device, that their text compiles
- * for CUDA, and that the experiments made of them come to the right verdicts. */
+/* The hand-made kernels: they compute the right results on every device, their source compiles
+ * for CUDA, and their experiments reach the right verdicts. */
 #include "../test.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Results that nobody measured, for tests of files and tables. */
+/* Synthetic results, for tests of files and tables. */
 #ifndef RIDGE_TESTS_UNIT_BENCH_MADE_UP_H
 #define RIDGE_TESTS_UNIT_BENCH_MADE_UP_H
 

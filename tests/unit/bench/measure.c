@@ -1,5 +1,5 @@
-/* How measure() treats works whose batches take as long as the test says: no real time passes, but
- * for the fixed loop between batches. */
+/* measure() with works whose batch times the test sets: no real time passes, except for the
+ * reference loop between batches. */
 #include "../test.h"
 
 #include <math.h>

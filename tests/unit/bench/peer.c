@@ -1,7 +1,5 @@
-/* Peers that are shell scripts, named by RIDGE_PYTHON: what ridge makes of those that answer, and
- * of all the ways in which they do not. The last ones run peer.py itself, in an interpreter that
- * has no framework and with one that is made up.
- */
+/* Peers that are shell scripts, named by RIDGE_PYTHON: those that answer, and every way in which
+ * they fail to. The last tests run peer.py itself, without a framework and with a fake one. */
 #include "../test.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Tables of results read well at any width and say what they must in words. */
+/* Tables of results at any width, and the sentences below them. */
 #include "../test.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Results survive the way into a file and back; nothing else that a file may hold does harm. */
+/* Results survive a round trip through a file; damaged files are rejected. */
 #include "../test.h"
 
 #include <math.h>

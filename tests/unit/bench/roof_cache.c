@@ -1,4 +1,4 @@
-/* Kept roofs are found by the name that a trace has of their device, and become its limits. */
+/* Cached roofs are found by the device's name in a trace, and become its limits. */
 #include "../test.h"
 
 #include <dirent.h>

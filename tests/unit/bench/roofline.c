@@ -1,5 +1,5 @@
-/* The roofline as SVG and in characters, and the tables of roofs: what is drawn, that it fits, and
- * that nothing from elsewhere breaks it. */
+/* The roofline as SVG and in characters, and the tables of roofs: what is drawn, that it fits,
+ * and that untrusted text does not break it. */
 #include <math.h>
 
 #include "base/array.h"

@@ -1,5 +1,5 @@
-/* Which roof binds, worked out by hand for made-up roofs; roofs as JSON and in the cache; and the
- * measuring itself, whose figures must at least fit together. */
+/* Which roof bounds a piece of work, computed by hand for synthetic roofs; roofs as JSON and in
+ * the cache; and the measurement itself, whose figures must be consistent. */
 #include "../test.h"
 
 #include <math.h>

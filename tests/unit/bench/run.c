@@ -1,6 +1,6 @@
-/* Running experiments: what is measured and in which order, what is gone on with, and what happens
- * when something fails on the way. The experiment here does next to nothing, and its roofs are made
- * up, in a cache folder of the test's own. */
+/* Running experiments: what is measured and in which order, resuming, and failures. The
+ * experiment here does almost nothing, and its roofs are synthetic, in the test's own cache
+ * folder. */
 #include "bench/run.h"
 
 #include <stdlib.h>

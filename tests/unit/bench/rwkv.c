@@ -1,4 +1,4 @@
-/* RWKV-7: are its equations right, whatever file the weights come from, and do its cases run? */
+/* RWKV-7: its equations, loading weights from every file format, and its cases. */
 #include "base/array.h"
 #include "bench/rwkv/case.h"
 

@@ -1,4 +1,4 @@
-/* Workloads: do they say how much they do, are wrong results caught, and do inputs take turns? */
+/* Workloads: their amounts of work, detection of wrong results, and alternating inputs. */
 #include "base/array.h"
 #include "bench/workloads/workload.h"
 

@@ -1,4 +1,4 @@
-/* The disk cache: what is stored is found, and nothing else is believed. */
+/* The disk cache: stored payloads are found, and nothing else is trusted. */
 #include "../test.h"
 
 #include <dirent.h>
@@ -155,7 +155,8 @@ TEST(a_folder_that_others_may_write_to_is_not_used) {
     CHECK(!loads("key", "payload"));
     store("another", "payload");
     CHECK(!cache_folder(&path, &status));
-    CHECK(strstr(status.message, "other users can write to") && strstr(status.message, "chmod go-w"));
+    CHECK(strstr(status.message, "other users can write to") &&
+          strstr(status.message, "chmod go-w"));
     CHECK(chmod(setting.folder, 0700) == 0);
     CHECK_INT(find_file(&setting, file), 1);
     buffer_clear(&path);

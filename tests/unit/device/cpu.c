@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "device/device.h"
 
-/* Opens a device of that many threads, whatever the machine has. */
+/* Opens a device with this many threads, independent of the machine. */
 static struct device *open_threads(const char *threads, struct status *status) {
     struct device *device = NULL;
     const char *before = getenv("RIDGE_THREADS");

@@ -1,5 +1,5 @@
-/* The CUDA device against a fake driver: what it asks of it, and that every call may fail.
- * Compiling is tested with the real NVRTC where there is one. */
+/* The CUDA device against a fake driver: the calls it makes, and failures of every call.
+ * Compilation is tested with the real NVRTC if available. */
 #include <stdlib.h>
 #include <time.h>
 

@@ -1,5 +1,5 @@
-/* The times of a CUDA device's work by CUPTI, against a fake one: whatever it does with its
- * records, and whenever it cannot be had. */
+/* The times of a CUDA device's work by CUPTI, against a fake one: late, reordered and missing
+ * records, and when it is not available. */
 #include <stdlib.h>
 #include <string.h>
 

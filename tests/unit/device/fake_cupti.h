@@ -1,8 +1,8 @@
-/* A CUPTI that is not there, beside the fake CUDA: it hears of the fake driver's calls and makes
- * records of what they put on the device.
+/* A fake CUPTI for the fake CUDA: it gets callbacks of the fake driver's calls and creates
+ * records of the resulting activities.
  *
- * Records can come late, in the wrong order or not at all. Its calls count as the fake CUDA's do,
- * so the Nth can be made to fail.
+ * Records can be late, out of order or missing. Its calls count as the fake CUDA's do, so the
+ * Nth can be made to fail.
  */
 #ifndef RIDGE_TESTS_UNIT_DEVICE_FAKE_CUPTI_H
 #define RIDGE_TESTS_UNIT_DEVICE_FAKE_CUPTI_H

@@ -1,5 +1,5 @@
-/* The OpenCL device: its logic against a driver made for the purpose, whose every call is made to
- * fail in turn, and its truth against whatever OpenCL this machine has. */
+/* The OpenCL device: its logic against a fake driver, whose every call is made to fail in turn,
+ * and its results against the OpenCL drivers of this machine. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "device/pool.h"
 
-/* A device whose memory is numbers, which keeps count of what it is asked. */
+/* A device with fake memory that counts its calls. */
 struct counting {
     struct device device;
     uint64_t next_handle, live_bytes, live_blocks, room;

@@ -1,4 +1,4 @@
-/* The recorder: what a device was given is what the trace says. */
+/* The recorder: the trace matches the work given to the device. */
 #include "../test.h"
 
 #include <stdlib.h>

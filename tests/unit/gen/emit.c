@@ -1,5 +1,5 @@
-/* Kernel source of fused programs: what the text depends on, that every compiler at hand takes it,
- * and that it computes what the program says, on every device here that runs source. */
+/* Kernel source of fused programs: what it depends on, that every available compiler accepts it,
+ * and that it computes the right results on every device that runs source. */
 #include "../test.h"
 
 #include <math.h>

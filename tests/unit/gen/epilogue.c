@@ -1,4 +1,4 @@
-/* What follows a matrix product, on tiles of it, against the plain way. */
+/* The epilogue of a matrix product, on tiles of it, against a simple reference. */
 #include <stdlib.h>
 
 #include "program_reference.h"

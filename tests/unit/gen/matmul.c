@@ -1,5 +1,5 @@
-/* Matrix products on the CPU against sums in double precision: all types, layouts, ways and
- * instruction sets, and sizes that fit no block. */
+/* Matrix products on the CPU against sums in double precision: all types, layouts, methods and
+ * ISAs, and sizes that are not multiples of a block. */
 #include <math.h>
 #include <stdlib.h>
 

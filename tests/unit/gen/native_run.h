@@ -1,5 +1,5 @@
-/* Runs native kernels straight on a team of threads, with every instruction set of this machine,
- * and reads and writes elements of any type in double, by arithmetic of its own. */
+/* Runs native kernels directly on a thread pool, with every ISA of this machine, and reads and
+ * writes elements of any type in double with independent conversions. */
 #ifndef RIDGE_TESTS_UNIT_GEN_NATIVE_RUN_H
 #define RIDGE_TESTS_UNIT_GEN_NATIVE_RUN_H
 

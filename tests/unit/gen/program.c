@@ -1,5 +1,5 @@
-/* Fused programs on the CPU against the plain way, with every set of vector instructions: all
- * types, layouts and ways of sharing the work. */
+/* Fused programs on the CPU against a simple reference, with every ISA: all types, layouts and
+ * distributions of the work. */
 #include "program_reference.h"
 
 #include "base/array.h"

@@ -1,5 +1,5 @@
-/* Fused programs the plain way: every instruction for every element, in double, one at a time, with
- * the expressions of the op table read as scalars. */
+/* A simple reference for fused programs: every instruction for every element, in double, with
+ * the expressions of the op table as scalars. */
 #ifndef RIDGE_TESTS_UNIT_GEN_PROGRAM_REFERENCE_H
 #define RIDGE_TESTS_UNIT_GEN_PROGRAM_REFERENCE_H
 

@@ -1,4 +1,4 @@
-/* Quantising and dequantising: byte for byte as GGUF has it, and how far the weights move.
+/* Quantising and dequantising: byte for byte as in GGUF, and the quantisation error.
  *
  * The fixtures are our own noise and bytes, taken through the reference of the `gguf` package: its
  * Q8_0 quantiser and its Q4_K dequantiser. */

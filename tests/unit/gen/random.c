@@ -1,5 +1,5 @@
-/* Random numbers: their distributions, that they depend on seed and position alone, and arange,
- * which is made by the same kernel. */
+/* Random numbers: their distributions, that they depend only on seed and position, and arange,
+ * which uses the same kernel. */
 #include "native_run.h"
 
 #include <stdlib.h>

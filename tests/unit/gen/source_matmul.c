@@ -1,4 +1,4 @@
-/* Matrix products by generated kernels, against sums in double; and who is chosen for which. */
+/* Matrix products by generated kernels, against sums in double; and the selection of kernels. */
 #include "source_run.h"
 
 #include "base/array.h"

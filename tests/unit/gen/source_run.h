@@ -1,4 +1,4 @@
-/* Runs generated kernels on a device: arrays go in, the kernel runs, arrays come back. */
+/* Runs generated kernels on a device, with arrays as inputs and outputs. */
 #ifndef RIDGE_TESTS_UNIT_GEN_SOURCE_RUN_H
 #define RIDGE_TESTS_UNIT_GEN_SOURCE_RUN_H
 

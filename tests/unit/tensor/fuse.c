@@ -9,7 +9,7 @@
 
 enum { ROWS = 24, WIDTH = 40, COUNT = ROWS * WIDTH };
 
-/* What the functions below use besides their inputs. */
+/* Captured tensors of the functions below. */
 struct setting {
     ridge_device *device;
     ridge_tensor *x, *y;   /* [ROWS, WIDTH] */

@@ -1,5 +1,5 @@
-/* Norms of rows whose width is no whole number of vectors, with and without many rows: tiles must
- * not run into each other. */
+/* Norms of rows whose width is not a multiple of the vector width, with few and many rows: tiles
+ * must not overlap. */
 #include <math.h>
 #include <ridge.h>
 

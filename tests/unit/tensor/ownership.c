@@ -1,4 +1,4 @@
-/* Who owns what: handles, scopes, views and captured tensors, counted in the pool's bytes. */
+/* Ownership: handles, scopes, views and captured tensors, counted in the pool's bytes. */
 #include <pthread.h>
 #include <ridge.h>
 #include <stdint.h>

@@ -117,7 +117,7 @@ static bool runs_as_eager(ridge_device *device, uint64_t seed) {
             if (!same(compiled[i], eager[i]))
                 return false;
     }
-    /* Each intermediate begins at a multiple of 256. */
+    /* Each intermediate starts at a multiple of 256. */
     bool ok = ridge_program_describe(program, &info) &&
               info.intermediate_bytes <= info.eager_intermediate_bytes + 256 * info.operations;
     ridge_program_release(program);

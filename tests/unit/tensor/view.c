@@ -9,7 +9,7 @@
 
 enum { ELEMENTS_MAX = 4096, STEPS = 6, ROUNDS = 400 };
 
-/* Where each element of a view lies, in row-major order. */
+/* The position of each element of a view, in row-major order. */
 struct places {
     unsigned rank;
     int64_t sizes[RIDGE_RANK_MAX];

@@ -1,4 +1,4 @@
-/* Files of weights: what the readers of GGUF and safetensors let through, and what they refuse. */
+/* Files of weights: what the readers of GGUF and safetensors accept and reject. */
 #include "base/array.h"
 #include "tensor/weights/weights.h"
 

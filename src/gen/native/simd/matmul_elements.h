@@ -34,7 +34,7 @@ SIMD_INLINE floats floats_from_signed_bytes(bytes narrow) {
     return floats_from_bytes(narrow ^ 0x80) - 128;
 }
 
-/* The lower halves of two vectors, element by element in turn; and the upper ones. */
+/* Interleaves the lower halves of two vectors; and the upper ones. */
 #if VECTOR_BYTES == 64
 #define LOW_TURNS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 #define HIGH_TURNS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31

@@ -6,7 +6,7 @@
  * is summed up in memory that stays in a core's cache, and the epilogue runs on it there.
  *
  * Threads share the packing of a block and then its tiles; or, for many small products and for
- * narrow ones, each packs and multiplies blocks of its own and nobody waits.
+ * narrow ones, each packs and multiplies its own blocks without waiting.
  */
 #include "gen/native/epilogue.h"
 #include "gen/native/matmul.h"

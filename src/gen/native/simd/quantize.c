@@ -9,7 +9,7 @@
  * one with the smallest sum is used, the first of equals.
  * - The block's scale is the greatest of the parts' / 63 and its minimum likewise of -offset, both
  *   rounded to f16; the parts' own become multiples of them, rounded to 6 bits.
- * - The quants are then rounded anew with the scale and the minimum that a reader will see.
+ * - The quants are then rounded again with the scale and the minimum that a reader gets.
  * The ways to round are the lanes of a vector here and threads on a GPU
  * (src/gen/source/quantize.c).
  */

@@ -164,8 +164,8 @@ struct sides {
     floats of[SIDES];
 };
 
-/* The header is four 32-bit words, the first of which holds the two f16; q4_k_unpack() says what
- * the others hold. Here all of it is taken apart at once. */
+/* The header is four 32-bit words, the first of which holds the two f16; q4_k_unpack() describes
+ * the others. Here all are unpacked at once. */
 SIMD_INLINE struct sides q4_k_sides(const struct q4_k_block *block) {
     typedef uint32_t words __attribute__((vector_size(16)));
     words header;
