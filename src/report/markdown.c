@@ -72,7 +72,7 @@ static void write_section(struct markdown *document, const struct section *secti
         }
         size_t left_out =
             section->columns ? section_table(section, &source, document->top, 0, &table) : 0;
-        if (table_rows(&table))
+        if (table_rows(&table) || table.failed)
             markdown_table(document, &table);
         else
             table_finish(&table);

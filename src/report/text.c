@@ -123,7 +123,7 @@ bool text_write_section(struct text_writer *writer, const struct section *sectio
         text_section(writer, section->title, "%.*s", TEXT_ARGS(buffer_as_text(&line)));
         if (section->columns)
             left_out = section_table(section, &source, rows, writer->style->width, &table);
-        if (table_rows(&table))
+        if (table_rows(&table) || table.failed)
             text_table(writer, &table);
         else
             table_finish(&table);

@@ -124,7 +124,7 @@ int main() { return ridge_device_list(nullptr, 0) > 0 ? 0 : 1; }' > "$scratch/he
 # epilogue: 2 m n k, and 6 for each element of the result.
 reports_the_trace() {
     local report=$scratch/report
-    (cd "$scratch" && ./trace cpu) && "$prefix/bin/ridge" report "$scratch/trace.ridge" > "$report" &&
+    (cd "$scratch" && ./trace cpu) && "$prefix/bin/ridge" report --steps all --full "$scratch/trace.ridge" > "$report" &&
         cat "$report" && grep -q '  30 kernels, 10 copies' "$report" &&
         grep -q 'matmul_f32_add_silu_add$' "$report" && grep -q 'rows_sum_f32$' "$report" &&
         grep -q ' 20  forward$' "$report"
