@@ -126,15 +126,14 @@ int command_overview(const struct command_line *line) {
     if (!output_open(&output, NULL, false, &status))
         return command_fail(line, &status);
     output_printf(&output,
-                  "ridge tells why a tensor program is slower than its hardware allows.\n\n"
+                  "ridge shows why a tensor program is slower than its hardware allows.\n\n"
                   "Usage: ridge COMMAND [OPTIONS] [ARGUMENTS]\n\nCommands:\n");
     for (const struct command *const *command = line->table; *command; command++)
         if (!(*command)->hidden)
             output_printf(&output, "  %-12s%s\n", (*command)->name, (*command)->summary);
-    output_printf(
-        &output,
-        "\nA TRACE is a .ridge file or another tool's trace, recognised by its content.\n"
-        "'ridge help COMMAND' tells more about one; 'ridge --version' prints the version.\n");
+    output_printf(&output,
+                  "\nA TRACE is a .ridge file or another tool's trace, recognised by its content.\n"
+                  "'ridge help COMMAND' describes one; 'ridge --version' prints the version.\n");
     return finish(line, &output);
 }
 

@@ -120,9 +120,8 @@ static bool looks_like_option(const char *word) {
 static bool keep(struct command_line *line, const struct command_option *option, const char *value,
                  struct status *status) {
     if (command_is_choice(option->value) && !command_choice_has(option->value, value))
-        return status_fail(status, STATUS_USAGE,
-                           "--%s is %s, not '%s' ('ridge help %s' tells more)", option->name,
-                           option->value, value, line->command->name);
+        return status_fail(status, STATUS_USAGE, "--%s is %s, not '%s' (see 'ridge help %s')",
+                           option->name, option->value, value, line->command->name);
     line->given[line->given_count++] = (struct command_given){option, value};
     return true;
 }
@@ -188,13 +187,11 @@ static bool parse_cluster(struct command_line *line, const char *word, const cha
 static bool check_arguments(const struct command_line *line, struct status *status) {
     const struct command *command = line->command;
     if (line->argument_count < command->arguments_min)
-        return status_fail(status, STATUS_USAGE,
-                           "needs %s: ridge %s %s ('ridge help %s' tells more)",
+        return status_fail(status, STATUS_USAGE, "needs %s: ridge %s %s (see 'ridge help %s')",
                            line->argument_count ? "more arguments" : "an argument", command->name,
                            command->arguments, command->name);
     if (line->argument_count > command->arguments_max)
-        return status_fail(status, STATUS_USAGE,
-                           "does not know what to do with '%s' ('ridge help %s' tells more)",
+        return status_fail(status, STATUS_USAGE, "unexpected argument '%s' (see 'ridge help %s')",
                            line->arguments[command->arguments_max], command->name);
     return true;
 }
@@ -282,7 +279,7 @@ int command_usage(const struct command_line *line, const char *format, ...) {
     va_end(arguments);
     if (length >= 0 && (size_t)length < sizeof status.message)
         snprintf(status.message + length, sizeof status.message - (size_t)length,
-                 " ('ridge help %s' tells more)", line->command->name);
+                 " (see 'ridge help %s')", line->command->name);
     return command_fail(line, &status);
 }
 

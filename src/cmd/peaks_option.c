@@ -32,7 +32,7 @@ bool peaks_option_find(const struct trace *trace, struct limits **given, struct 
     return true;
 }
 
-/* The version of the driver that is loaded; false when the system does not tell. */
+/* The version of the driver that is loaded; false if unknown. */
 static bool read_driver(char *version, size_t capacity) {
     FILE *file = fopen("/sys/module/nvidia/version", "r");
     if (!file)
@@ -44,7 +44,7 @@ static bool read_driver(char *version, size_t capacity) {
 }
 
 /* What a recording keeps for good was measured with the driver that it is made with. */
-void given_limits_tell(const char *name, const char *label, record_fact *add, void *to) {
+void peaks_option_facts(const char *name, const char *label, record_fact *add, void *to) {
     struct roofs roofs;
     char driver[64];
     if (roofs_cache_find("cuda", name, read_driver(driver, sizeof driver) ? driver : NULL, &roofs))

@@ -11,6 +11,6 @@
 bool peaks_option_find(const struct trace *trace, struct limits **given, struct status *status);
 
 /* For record_options. */
-record_device_facts given_limits_tell;
+record_device_facts peaks_option_facts;
 
 #endif

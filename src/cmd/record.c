@@ -111,7 +111,7 @@ static bool read_options(const struct command_line *line, struct record_options 
         .graph_nodes = is_given(line, "graph", "node"),
         .store_environment = command_flag(line, "store-env"),
         .pipe_was_ignored = command_pipe_was_ignored(line),
-        .device_facts = given_limits_tell,
+        .device_facts = peaks_option_facts,
     };
     return read_seconds(line, "delay", &options->delay, status) &&
            read_seconds(line, "duration", &options->duration, status) &&

@@ -184,19 +184,19 @@ static const struct command_option options[] = {
 const struct command command_whatif = {
     .name = "whatif",
     .arguments = "TRACE",
-    .summary = "Predict what a change would buy",
+    .summary = "Predict what a change would gain",
     .details =
-        "TRACE is a .ridge file or any trace that ridge can import.\n\n"
-        "The trace is replayed as a graph of what waited for what: each thread's calls in program "
-        "order with its own code between them, launches, queues, events, synchronisations and "
-        "copies. With changes it gives the new time, where the devices' time then goes, what is "
-        "next in the way, what must hold for the prediction, and how far it may be off. Several "
-        "changes are made together, and each by itself in a table. Without any it gives back the "
-        "measured time, and says so.\n\n"
-        "A NAME with * or ? stands for whole names, else for a part of them.\n\n"
-        "All of the run is replayed. What is timed is the part that the verdict of ridge report is "
-        "about: the steady steps where the run has three steps or more, else the run. --steps all "
-        "times the whole run; --range, --steps and --window another part.",
+        "TRACE is a .ridge file or any trace that ridge imports.\n\n"
+        "The trace is replayed as a dependency graph: each thread's calls in program order with "
+        "host time between them, launches, queues, events, synchronization and copies. The output "
+        "is the new time and its error bound, the change, what it assumes, the account of each "
+        "device before and after, and the next bottleneck. Several changes are applied together, "
+        "and each alone in a table. Without a change the replay reproduces the measured "
+        "time.\n\n"
+        "A NAME with * or ? is a pattern for whole names; otherwise it matches a part of them.\n\n"
+        "The whole run is replayed. The time is that of the part that the verdict of ridge report "
+        "is about: the steady steps if the run has at least three steps, else the whole run. "
+        "--steps all selects the whole run; --range, --steps and --window another part.",
     .examples = "ridge whatif run.ridge --all\twhat would help most?\n"
                 "ridge whatif run.ridge --graph\tlaunches as CUDA graphs\n"
                 "ridge whatif run.ridge --no-sync --fuse\tboth, and each alone\n"

@@ -107,7 +107,7 @@ static void write_causes(struct json *json, const struct gaps *gaps) {
     json_end_object(json);
 }
 
-/* Null where the source does not tell when threads ran. */
+/* Null if thread states were not recorded. */
 static void write_host_states(struct json *json, const struct report *report,
                               const struct gaps *gaps) {
     json_key(json, "host_states");

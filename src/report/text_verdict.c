@@ -15,7 +15,7 @@ static void write_sentences(struct text_writer *writer, const struct verdict *ve
 
 /* "1.234 ms  12.3%", right aligned. */
 static void write_share(struct text_writer *writer, const struct verdict *verdict, int64_t time) {
-    enum { TIME_WIDTH = 10, SHARE_WIDTH = 7 };
+    enum { TIME_WIDTH = 9, SHARE_WIDTH = 8 };
     char text[FORMAT_SIZE], share[FORMAT_SIZE];
     if (time <= 0) {
         output_printf(writer->output, "%*s", TIME_WIDTH + SHARE_WIDTH, "-");

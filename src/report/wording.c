@@ -155,7 +155,7 @@ struct counted_note {
     const char *one, *many;
 };
 
-static void say_count(const struct counted_note *counted, struct buffer *note) {
+static void add_count(const struct counted_note *counted, struct buffer *note) {
     char count[FORMAT_SIZE];
     if (counted->count == 1)
         buffer_string(note, counted->one);
@@ -167,12 +167,12 @@ enum { COUNTED_NOTES = 11 };
 
 static struct counted_note counted_note(const struct data_quality *quality, size_t which) {
     const struct counted_note notes[COUNTED_NOTES] = {
-        {quality->dropped,
-         "One event was lost while recording or importing: sums are too low by it.",
-         "events were lost while recording or importing: counts and sums are too low by them."},
+        {quality->dropped, "One event was lost while recording or importing: sums are too low.",
+         "events were lost while recording or importing: counts and sums are too low."},
         {quality->unfinished,
-         "One writer never finished: the recorder was stopped or killed, and the last events of it "
-         "may be missing.",
+         "One writer never finished: the recorder was stopped or killed, and its last events may "
+         "be "
+         "missing.",
          "writers never finished: the recorder was stopped or killed, and their last events may be "
          "missing."},
         {quality->missing_chunks, "One chunk of the trace is missing.",
@@ -184,8 +184,8 @@ static struct counted_note counted_note(const struct data_quality *quality, size
         {quality->truncated_bytes,
          "One byte at the end of the trace belongs to an unfinished chunk.",
          "bytes at the end of the trace belong to an unfinished chunk."},
-        {quality->unknown_chunks, "One chunk is of a type that this version does not know.",
-         "chunks are of types that this version does not know."},
+        {quality->unknown_chunks, "One chunk has a type that this version does not support.",
+         "chunks have types that this version does not support."},
         {quality->without_launch_early,
          "One activity was launched before recording began: why the device idled before it is "
          "unknown.",
@@ -205,7 +205,7 @@ static struct counted_note counted_note(const struct data_quality *quality, size
 enum { FLAG_NOTES = 7 };
 
 /* Appends the note of a fact that is no count; nothing when it does not hold. */
-static void say_flag(const struct data_quality *quality, size_t which, struct buffer *note) {
+static void add_flag(const struct data_quality *quality, size_t which, struct buffer *note) {
     char count[FORMAT_SIZE], time[FORMAT_SIZE];
     switch (which) {
     case 0:
@@ -235,14 +235,14 @@ static void say_flag(const struct data_quality *quality, size_t which, struct bu
         break;
     case 4:
         if (quality->no_bytes)
-            buffer_string(note, "Some copies do not tell their size: bytes are a lower bound, and "
+            buffer_string(note, "Some copies have no recorded size: bytes are a lower bound, and "
                                 "rates are those of the others.");
         break;
     case 5:
         if (quality->pauses)
             buffer_printf(note,
-                          "Recording was paused %s%s, for %s: that time is in no figure, and what "
-                          "happened in it is not known.",
+                          "Recording was paused %s%s, for %s: that time is excluded, and what "
+                          "happened in it is unknown.",
                           quality->pauses == 1 ? "once" : format_count(quality->pauses, count),
                           quality->pauses == 1 ? "" : " times",
                           format_duration(quality->paused, time));
@@ -262,9 +262,9 @@ bool wording_quality_note(const struct data_quality *quality, size_t *cursor, st
         if (at < COUNTED_NOTES) {
             struct counted_note counted = counted_note(quality, at);
             if (counted.count)
-                say_count(&counted, note);
+                add_count(&counted, note);
         } else if (at < COUNTED_NOTES + FLAG_NOTES) {
-            say_flag(quality, at - COUNTED_NOTES, note);
+            add_flag(quality, at - COUNTED_NOTES, note);
         } else if (at - COUNTED_NOTES - FLAG_NOTES < quality->warning_count) {
             buffer_text(note, quality->warnings[at - COUNTED_NOTES - FLAG_NOTES]);
         } else {

@@ -1,5 +1,4 @@
-/* Names, sentences and judgements that the report's writers share, so that what one of them calls
- * regular or doubtful is so in all of them. */
+/* Names and sentences that all formats of the report share. */
 #ifndef RIDGE_REPORT_WORDING_H
 #define RIDGE_REPORT_WORDING_H
 
@@ -38,7 +37,7 @@ bool wording_gaps_regular(const struct gaps *gaps);
 /* Appends "GPU 0 (NVIDIA H100)" for devices[i]. */
 void wording_device(const struct report *report, size_t i, struct buffer *name);
 
-/* When the run began, "2023-09-27 17:25:35 UTC"; false when the trace's clock does not tell. */
+/* When the run began, "2023-09-27 17:25:35 UTC"; false if unknown. */
 enum { WORDING_DATE_SIZE = 40 };
 bool wording_date(const struct report *report, char date[WORDING_DATE_SIZE]);
 

@@ -119,7 +119,7 @@ function lackNote(device) {
     const share = lacking.reduce((sum, kernel) => sum + kernel.share, 0);
     const some = lacking.slice(0, 3).map((kernel) => kernel.name).join(', ');
     return element('p', {class: 'faint'}, `${formatCount(lacking.length)} of ${formatCount(device.kernels.length)} kernels (${formatPercent(share)} of kernel time) are not in it: `
-        + `the trace does not tell how many operations they do or bytes they move. The longest: ${some}${lacking.length > 3 ? ' …' : '.'}`);
+        + `their operations and bytes are unknown. The longest: ${some}${lacking.length > 3 ? ' …' : '.'}`);
 }
 
 function showRoofline(page, source, place) {

@@ -185,7 +185,7 @@ function showTransfers(page, source, place) {
         place.append(transferLegend(families), chart);
         followWidth(chart, (width) => transferChart(page, source, families, width));
     } else {
-        place.append(emptyNote('The trace does not tell the size of these copies, so there is no rate to show.'));
+        place.append(emptyNote('The sizes of these copies were not recorded, so their rate is unknown.'));
     }
 }
 

@@ -129,7 +129,7 @@ function verdictOf(page, trace, verdict) {
         block.append(element('p', {class: 'hint'}, `Judged: ${verdict.part}, ${formatDuration(time)}.`
             + (verdict.roof_share > 0 ? ` The device was at its roofs for ${formatPercent(verdict.roof_share)} of it, as far as known.` : '')));
     if ((verdict.missing || []).length)
-        block.append(element('div', {class: 'missing'}, element('h4', {}, 'What the trace does not tell'),
+        block.append(element('div', {class: 'missing'}, element('h4', {}, 'Unknown'),
             element('ul', {}, verdict.missing.map((words) => element('li', {}, words)))));
     return block;
 }
