@@ -18,7 +18,7 @@ import {viewVerdict} from './views/verdict.js';
 
 const SECTIONS = [
     ['verdict', 'Verdict', viewVerdict],
-    ['account', 'Where the time went', viewAccount],
+    ['account', 'Where the time goes', viewAccount],
     ['timeline', 'Timeline', buildTimeline],
     ['compare', 'Before and after', viewCompare],
     ['kernels', 'Kernels', viewKernels],

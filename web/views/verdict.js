@@ -52,7 +52,7 @@ function fixTable(finding) {
             words.append(element('code', {class: 'try-it'}, `ridge whatif TRACE ${fix.whatif}`));
         body.append(element('tr', {}, element('th', {scope: 'row'}, element('span', {class: `effort ${EFFORT_CLASSES[fix.effort] || ''}`}, fix.effort || '')), words));
     }
-    return element('table', {class: 'fixes'}, element('caption', {class: 'unseen'}, 'Fixes, least effort first'), body);
+    return element('table', {class: 'fixes'}, element('caption', {class: 'unseen'}, 'Fixes, in order of effort'), body);
 }
 
 // The measured time as a track, what would go as its filled part, and how sure that is as a whisker.
@@ -96,7 +96,7 @@ function findingCard(page, trace, finding, rank, time, many) {
     if ((finding.evidence || []).length)
         body.append(element('h4', {}, 'Evidence'), evidenceList(page, trace, finding));
     if ((finding.fixes || []).length)
-        body.append(element('h4', {}, 'What to do, least effort first'), fixTable(finding));
+        body.append(element('h4', {}, 'Fixes, in order of effort'), fixTable(finding));
     const remarks = [];
     if (mark)
         remarks.push(element('span', {}, element('span', {'aria-hidden': 'true'}, `${mark} `), `${finding.confidence} confidence`));
