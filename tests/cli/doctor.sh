@@ -15,6 +15,7 @@ for row in found["backends"]:
 print(len(found["backends"]), "backends, each with what was found or a step")
 PYTHON
 echo "- libraries that crash when they are loaded or called"
+export ASAN_OPTIONS=${ASAN_OPTIONS:-}:handle_segv=0 # in a sanitized build too they die by the signal
 # A CUPTI whose cuptiGetVersion() crashes, as pip's does without a driver, and a driver that crashes.
 cat > cupti.c << 'C'
 #include "abi/cupti.h"

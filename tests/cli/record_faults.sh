@@ -40,7 +40,7 @@ printf '1\nstatus 7\n' > expected
 under_limit() {
     (
         ulimit "$1" "$2"
-        "$RIDGE" --version > /dev/null 2>&1 || exit 0
+        { "$RIDGE" --version || exit 0; } > /dev/null 2>&1
         "$RIDGE" record -f -o limited.ridge --env GIVEN=1 -- sh -c 'echo "$GIVEN"; exit 7' > printed 2> "$3"
         echo "status $?" >> printed
         cmp -s printed expected || echo "ulimit $1 $2: not as it would run alone"

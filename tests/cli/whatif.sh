@@ -21,7 +21,7 @@ for unknown in --no-alloc --fuse --no-host; do
     run train.ridge $unknown=nothing
 done
 head -c 60000 train.ridge >"$scratch/cut.ridge"
-"$RIDGE" whatif "$scratch/cut.ridge" --steps all | tail -n +2
+(cd "$scratch" && "$RIDGE" whatif cut.ridge --steps all | tail -n +2)
 run train.ridge --range forward --steps 3-4 --faster host=2x
 "$RIDGE" whatif train.ridge --graph --json | grep -c '"applies"'
 for wrong in '--faster gemm' '--faster gemm=0' '--faster =2x' '--batch 1' '--all --graph' '--graph=x' \

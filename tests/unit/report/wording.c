@@ -67,6 +67,6 @@ TEST(activities_before_their_launch_are_told_with_the_worst) {
     quality = (struct data_quality){.dropped = 1};
     CHECK_INT(count_notes(&quality, &last), 1);
     CHECK_STRING(last.data,
-                 "One event was lost while recording or importing: sums are too low by it.");
+                 "One event was lost while recording or importing: sums are too low.");
     buffer_finish(&last);
 }
