@@ -1,4 +1,5 @@
 # --capture-range nvtx:NAME without a GPU: what lies outside the ranges is not in the trace.
+[ -z "${SAN:-}" ] || { echo "SKIP a probe with a sanitizer needs a program with it" && exit 77; }
 export TMPDIR=$PWD/temporary
 mkdir temporary
 unset XDG_RUNTIME_DIR
