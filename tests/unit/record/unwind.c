@@ -362,7 +362,9 @@ TEST(rows_that_are_kept_are_those_of_the_address) {
         }
         compared++;
     }
-    CHECK(compared > 1000);
+#ifndef __SANITIZE_ADDRESS__ /* few functions of a sanitized program use the stack pointer */
+    CHECK(compared > 10000);
+#endif
     perf_unwinder_destroy(made.unwinder);
     symbols_destroy(seen.symbols);
 }
