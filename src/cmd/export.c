@@ -3,13 +3,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/output.h"
 #include "cmd/command.h"
 #include "export/export.h"
 #include "import/import.h"
 
 static const struct command_option options[] = {
-    {"format", 'F', "perfetto|chrome|sqlite|csv", "output format (required)"},
+    {"format", 'F', "perfetto|chrome|sqlite|csv",
+     "output format (default: by the suffix of FILE: .pftrace, .json, .sqlite, .csv)"},
     {"output", 'o', "FILE", "output file (default: standard output, also -)"},
     {"force", 'f', NULL, "replace FILE if it exists"},
     {"table", 't', "NAME", "csv: the table to write (default: activity)"},
@@ -34,10 +36,27 @@ static bool find_table(const char *name, enum trace_table *table, struct status 
     return false;
 }
 
+/* The format that a file's suffix names; NULL when it names none. */
+static const char *format_of(const char *path) {
+    static const char *const suffixes[][2] = {
+        {".pftrace", "perfetto"}, {".perfetto-trace", "perfetto"},
+        {".json", "chrome"},      {".sqlite", "sqlite"},
+        {".db", "sqlite"},        {".csv", "csv"}};
+    size_t length = path ? strlen(path) : 0;
+    for (size_t i = 0; i < ARRAY_COUNT(suffixes); i++) {
+        size_t suffix = strlen(suffixes[i][0]);
+        if (length > suffix && strcmp(path + length - suffix, suffixes[i][0]) == 0)
+            return suffixes[i][1];
+    }
+    return NULL;
+}
+
 static bool parse_options(const struct command_line *line, const struct export_format **format,
                           struct export_options *settings, struct status *status) {
     const char *name = command_value(line, "format"), *table = command_value(line, "table");
     *settings = (struct export_options){.table = TABLE_ACTIVITY};
+    if (!name)
+        name = format_of(command_value(line, "output"));
     if (!name)
         return status_fail(status, STATUS_USAGE,
                            "--format is required: perfetto, chrome, sqlite or csv");
@@ -100,7 +119,7 @@ const struct command command_export = {
         "would run as a formula gets an apostrophe in front.\n\n"
         "Times are exact to the nanosecond in all of them. Exports are for other programs; to keep "
         "a trace, keep the .ridge file.",
-    .examples = "ridge export t.ridge --format perfetto -o t.pftrace\topen it in ui.perfetto.dev\n"
+    .examples = "ridge export t.ridge -o t.pftrace\topen it in ui.perfetto.dev\n"
                 "ridge export nsys.sqlite --format chrome -o t.json\tfrom any trace\n"
                 "ridge export t.ridge --format csv --table call > calls.csv\tone table",
     .options = options,
