@@ -48,17 +48,18 @@ static void print_report(const struct command_line *line, const char *trace) {
     struct status status = {0};
     struct report_options options = {.trace_name = trace, .top = 10, .steady = true};
     struct opened_report opened;
-    bool ok = report_open(&opened, &options, false, &status);
-    if (ok) {
-        ok = print_text(&opened.report, &status);
+    bool open = report_open(&opened, &options, false, &status);
+    bool ok = open && print_text(&opened.report, &status);
+    bool page = ok && !command_flag(line, "no-page");
+    if (page && opened.report.narrowed) { /* the page shows the whole run */
         report_close(&opened);
+        options.steady = false;
+        ok = open = report_open(&opened, &options, false, &status);
     }
-    options.steady = false; /* the page shows the whole run */
-    if (ok && !command_flag(line, "no-page") &&
-        (ok = report_open(&opened, &options, false, &status))) {
+    if (page && ok)
         ok = write_page(line, &opened.report, trace, &status);
+    if (open)
         report_close(&opened);
-    }
     if (!ok)
         command_fail(line, &status);
 }
