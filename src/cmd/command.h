@@ -50,6 +50,12 @@ int command_fail(const struct command_line *line, const struct status *status);
 /* A usage error: the message, and the line to read more. */
 int command_usage(const struct command_line *line, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* --format, else the format that the suffix of --output names; NULL: neither. A NULL suffix ends
+ * the list. */
+struct format_suffix {
+    const char *suffix, *format;
+};
+const char *command_format(const struct command_line *line, const struct format_suffix *suffixes);
 /* Parses an option as a positive integer; true and *value unchanged when it was not given. */
 bool command_count(const struct command_line *line, const char *option, unsigned *value,
                    struct status *status);

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/output.h"
 #include "cmd/command.h"
 #include "export/export.h"
@@ -36,27 +35,18 @@ static bool find_table(const char *name, enum trace_table *table, struct status 
     return false;
 }
 
-/* The format that a file's suffix names; NULL when it names none. */
-static const char *format_of(const char *path) {
-    static const char *const suffixes[][2] = {
-        {".pftrace", "perfetto"}, {".perfetto-trace", "perfetto"},
-        {".json", "chrome"},      {".sqlite", "sqlite"},
-        {".db", "sqlite"},        {".csv", "csv"}};
-    size_t length = path ? strlen(path) : 0;
-    for (size_t i = 0; i < ARRAY_COUNT(suffixes); i++) {
-        size_t suffix = strlen(suffixes[i][0]);
-        if (length > suffix && strcmp(path + length - suffix, suffixes[i][0]) == 0)
-            return suffixes[i][1];
-    }
-    return NULL;
-}
+static const struct format_suffix suffixes[] = {{".pftrace", "perfetto"},
+                                                {".perfetto-trace", "perfetto"},
+                                                {".json", "chrome"},
+                                                {".sqlite", "sqlite"},
+                                                {".db", "sqlite"},
+                                                {".csv", "csv"},
+                                                {0}};
 
 static bool parse_options(const struct command_line *line, const struct export_format **format,
                           struct export_options *settings, struct status *status) {
-    const char *name = command_value(line, "format"), *table = command_value(line, "table");
+    const char *name = command_format(line, suffixes), *table = command_value(line, "table");
     *settings = (struct export_options){.table = TABLE_ACTIVITY};
-    if (!name)
-        name = format_of(command_value(line, "output"));
     if (!name)
         return status_fail(status, STATUS_USAGE,
                            "--format is required: perfetto, chrome, sqlite or csv");

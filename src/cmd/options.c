@@ -283,6 +283,17 @@ int command_usage(const struct command_line *line, const char *format, ...) {
     return command_fail(line, &status);
 }
 
+const char *command_format(const struct command_line *line, const struct format_suffix *suffixes) {
+    const char *given = command_value(line, "format"), *path = command_value(line, "output");
+    size_t length = path ? strlen(path) : 0;
+    for (; !given && suffixes->suffix; suffixes++) {
+        size_t suffix = strlen(suffixes->suffix);
+        if (length > suffix && strcmp(path + length - suffix, suffixes->suffix) == 0)
+            given = suffixes->format;
+    }
+    return given;
+}
+
 bool command_count(const struct command_line *line, const char *option, unsigned *value,
                    struct status *status) {
     const char *given = command_value(line, option);

@@ -4,15 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/format.h"
 #include "base/memory.h"
-#include "base/table.h"
 #include "cmd/command.h"
 #include "cmd/pager.h"
 #include "cmd/peaks_option.h"
 #include "cmd/progress.h"
 #include "cmd/report.h"
+#include "cmd/terminal.h"
 #include "import/import.h"
 #include "report/report.h"
 #include "report/select.h"
@@ -28,10 +27,9 @@ static bool is_text(const char *format) {
 }
 
 struct report_style report_style(const struct output *output) {
-    unsigned width = output->path ? 0 : table_terminal_width(output->fd);
     return (struct report_style){
         .colour = wants_colour(output),
-        .width = width ? (width < 160 ? width : 160) : 80,
+        .width = terminal_columns(output),
     };
 }
 
@@ -129,19 +127,13 @@ static bool print_one(const struct report_options *options, const char *format,
     return ok;
 }
 
-/* The format that a file's suffix names; NULL when it names none. */
-static const char *format_of(const char *path) {
-    static const char *const suffixes[][2] = {{".md", "md"},     {".json", "json"},
-                                              {".html", "html"}, {".htm", "html"},
-                                              {".csv", "csv"},   {".txt", "text"}};
-    size_t length = path ? strlen(path) : 0;
-    for (size_t i = 0; i < ARRAY_COUNT(suffixes); i++) {
-        size_t suffix = strlen(suffixes[i][0]);
-        if (length > suffix && strcmp(path + length - suffix, suffixes[i][0]) == 0)
-            return suffixes[i][1];
-    }
-    return NULL;
-}
+static const struct format_suffix suffixes[] = {{".md", "md"},
+                                                {".json", "json"},
+                                                {".html", "html"},
+                                                {".htm", "html"},
+                                                {".csv", "csv"},
+                                                {".txt", "text"},
+                                                {0}};
 
 /* What does not go together; or NULL. */
 static const char *contradiction(const struct command_line *line, const char *format,
@@ -177,9 +169,7 @@ static int run(const struct command_line *line) {
     };
     struct output output;
     bool skip_invalid = command_flag(line, "skip-invalid");
-    const char *format = command_flag(line, "json") ? "json" : command_value(line, "format");
-    if (!format)
-        format = format_of(command_value(line, "output"));
+    const char *format = command_flag(line, "json") ? "json" : command_format(line, suffixes);
     const char *wrong = contradiction(line, format, count);
     if (wrong)
         return command_usage(line, "%s", wrong);
