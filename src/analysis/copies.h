@@ -33,5 +33,13 @@ void copies_find(const struct model *model, uint32_t device, const struct select
                  struct copies *copies);
 /* Bytes per second of the copies with a known size; 0 when there are none. */
 double copy_group_rate(const struct copy_group *group);
+/* Sizes are known if at least one copy has one; they are sums over those. No copies have no bytes,
+ * and that is known. The same for the kind of host memory. */
+static inline bool copy_group_is_sized(const struct copy_group *group) {
+    return group->count == 0 || group->without_bytes < group->count;
+}
+static inline bool copy_group_memory_is_known(const struct copy_group *group) {
+    return group->count == 0 || group->without_memory < group->count;
+}
 
 #endif

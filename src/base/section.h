@@ -96,7 +96,7 @@ struct section {
     const char *key;
     const char *title;
     const struct column *columns; /* ended by a zeroed one; NULL: no table */
-    const void *(*row)(const void *source, size_t index); /* NULL behind the last */
+    const void *(*row)(const void *source, size_t index); /* NULL behind the last; of a table */
     size_t (*count)(const void *source); /* of rows; NULL where walking them is cheap */
     /* Appends what stands beside the title. False: the section does not apply to this source.
      * May be NULL. */

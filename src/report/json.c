@@ -85,8 +85,7 @@ static void write_kernel_totals(struct json *json, const struct report *report) 
 }
 
 static void write_bytes(struct json *json, const char *key, const struct copy_group *group) {
-    json_member_measure(json, key, (int64_t)group->bytes,
-                        group->count == 0 || group->without_bytes < group->count);
+    json_member_measure(json, key, (int64_t)group->bytes, copy_group_is_sized(group));
 }
 
 static void write_copy_totals(struct json *json, const struct copies *copies) {

@@ -254,10 +254,9 @@ static void write_part(struct json *json, const char *key, bool known, uint64_t 
     json_end_object(json);
 }
 
-/* Sizes are known when at least one copy has one; no copies have no bytes, and that is known. */
 void json_copy_group(struct json *json, const struct copy_group *group) {
-    bool sized = group->count == 0 || group->without_bytes < group->count;
-    bool placed = group->count == 0 || group->without_memory < group->count;
+    bool sized = copy_group_is_sized(group);
+    bool placed = copy_group_memory_is_known(group);
     bool pageable_sized = group->pageable == 0 || group->pageable_without_bytes < group->pageable;
     bool pinned_sized = group->pinned == 0 || group->pinned_without_bytes < group->pinned;
     json_begin_object(json);

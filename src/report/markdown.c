@@ -244,11 +244,6 @@ static void write_utilisation(struct markdown *document, unsigned number,
                                                           : "of very different lengths");
 }
 
-/* Sizes are known when at least one copy has one; they are sums over those. */
-static bool is_sized(const struct copy_group *group) {
-    return group->without_bytes < group->count;
-}
-
 static void write_rates(struct markdown *document, const struct copies *copies) {
     char rate[FORMAT_SIZE];
     output_printf(document->output, "   - Bandwidth: %s",
@@ -270,16 +265,17 @@ static void write_memory_patterns(struct markdown *document, unsigned number,
         return;
     }
     markdown_line(document, "%u. **Memory Patterns**:", number);
-    markdown_line(
-        document, "   - Transfers: %s%s%s, %s", is_sized(all) ? format_bytes(all->bytes, a) : "",
-        is_sized(all) ? " total in " : "", format_plural(all->count, "copy", "copies", count),
-        format_duration(all->time, c));
+    markdown_line(document, "   - Transfers: %s%s%s, %s",
+                  copy_group_is_sized(all) ? format_bytes(all->bytes, a) : "",
+                  copy_group_is_sized(all) ? " total in " : "",
+                  format_plural(all->count, "copy", "copies", count),
+                  format_duration(all->time, c));
     if (all->without_bytes)
         markdown_line(document, "   - Of unknown size: %s",
                       format_plural(all->without_bytes, "copy", "copies", count));
     if (all->time_with_bytes > 0)
         write_rates(document, &device->copies);
-    if (is_sized(all))
+    if (copy_group_is_sized(all))
         markdown_line(
             document, "   - Small (below 64 KiB): %s of the copies, with %s of their time",
             format_percent(

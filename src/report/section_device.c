@@ -57,7 +57,7 @@ static struct value copy_throughput(const struct report_source *of, struct buffe
         buffer_string(note, "no copies");
         return value_none();
     }
-    if (copies->without_bytes == copies->count) {
+    if (!copy_group_is_sized(copies)) {
         buffer_string(note, "copy sizes are not recorded");
         return value_unknown();
     }
@@ -205,16 +205,8 @@ static bool launches_sentence(const void *source, size_t index, struct buffer *l
     }
 }
 
-static const void *no_row(const void *source, size_t index) {
-    (void)source, (void)index;
-    return NULL;
-}
-
-const struct section section_launches = {.key = "launches",
-                                         .title = "Launches",
-                                         .row = no_row,
-                                         .note = launches_note,
-                                         .sentence = launches_sentence};
+const struct section section_launches = {
+    .key = "launches", .title = "Launches", .note = launches_note, .sentence = launches_sentence};
 
 /* ---- copies by direction, then memsets ---- */
 
@@ -234,24 +226,17 @@ static const char *direction_of(const struct report_source *of, const struct cop
                                   : copy_direction_name((unsigned)(group - copies->direction));
 }
 
-/* Sizes are known when at least one copy has one; they are sums over those. */
-static bool is_sized(const struct copy_group *group) {
-    return group->without_bytes < group->count;
-}
-static bool memory_is_known(const struct copy_group *group) {
-    return group->without_memory < group->count;
-}
-
 #define COPY(name, ...) REPORT_VALUE(name, struct copy_group, __VA_ARGS__)
 COPY(copy_direction, value_string(direction_of(of, at)))
 COPY(copy_count, value_integer((int64_t)at->count))
-COPY(copy_bytes, value_if(is_sized(at), value_integer((int64_t)at->bytes)))
+COPY(copy_bytes, value_if(copy_group_is_sized(at), value_integer((int64_t)at->bytes)))
 COPY(copy_time, value_integer(at->time))
 COPY(copy_rate, value_if(at->time_with_bytes > 0, value_real(copy_group_rate(at))))
-COPY(copy_small, value_if(is_sized(at), value_ratio((int64_t)at->small,
-                                                    (int64_t)(at->count - at->without_bytes))))
-COPY(copy_pageable, value_if(memory_is_known(at), value_integer((int64_t)at->pageable)))
-COPY(copy_pinned, value_if(memory_is_known(at), value_integer((int64_t)at->pinned)))
+COPY(copy_small,
+     value_if(copy_group_is_sized(at),
+              value_ratio((int64_t)at->small, (int64_t)(at->count - at->without_bytes))))
+COPY(copy_pageable, value_if(copy_group_memory_is_known(at), value_integer((int64_t)at->pageable)))
+COPY(copy_pinned, value_if(copy_group_memory_is_known(at), value_integer((int64_t)at->pinned)))
 
 static const struct column copy_columns[] = {
     REPORT_DEVICE_COLUMNS,

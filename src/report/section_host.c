@@ -40,16 +40,8 @@ static bool steps_sentence(const void *source, size_t index, struct buffer *line
     return index == 2;
 }
 
-static const void *no_row(const void *source, size_t index) {
-    (void)source, (void)index;
-    return NULL;
-}
-
-const struct section section_steps = {.key = "steps",
-                                      .title = "Steps",
-                                      .row = no_row,
-                                      .note = steps_note,
-                                      .sentence = steps_sentence};
+const struct section section_steps = {
+    .key = "steps", .title = "Steps", .note = steps_note, .sentence = steps_sentence};
 
 /* ---- ranges ---- */
 

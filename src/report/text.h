@@ -37,10 +37,6 @@ void text_line(struct text_writer *writer, const char *format, ...)
 /* Words wrapped at the report's width: `first` before the first line, `rest` before the others. */
 void text_wrapped(struct text_writer *writer, const char *first, const char *rest,
                   struct text words);
-static inline double ratio(int64_t part, int64_t whole) {
-    return whole > 0 ? (double)part / (double)whole : 0;
-}
-
 /* A section's table, at most `rows` rows of it, with its title, note and sentences. False when it
  * does not apply. */
 bool text_write_section(struct text_writer *writer, const struct section *section,

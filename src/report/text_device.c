@@ -9,8 +9,8 @@ static void account_row(struct text_writer *writer, const char *name, int64_t ti
     char share[FORMAT_SIZE], duration[FORMAT_SIZE];
     format_duration(time, duration);
     output_printf(writer->output, "  %-13s ", name);
-    text_bar(writer, ratio(time, window), 36, colour);
-    text_line(writer, " %7s %*s%s", format_percent(ratio(time, window), share),
+    text_bar(writer, wording_share(time, window), 36, colour);
+    text_line(writer, " %7s %*s%s", format_percent(wording_share(time, window), share),
               text_pad(duration, 10), "", duration);
 }
 
@@ -22,9 +22,9 @@ static void write_causes(struct text_writer *writer, const struct gaps *gaps) {
     gaps_rank_causes(gaps, order);
     for (size_t i = 0; i < CAUSE_COUNT && gaps->cause_time[order[i]] >= gaps->total / 100; i++)
         if (gaps->cause_time[order[i]] > 0)
-            buffer_printf(&line, "%s%s %s", line.length ? ", " : "idle in ",
-                          wording_cause_short(order[i]),
-                          format_percent(ratio(gaps->cause_time[order[i]], gaps->total), share));
+            buffer_printf(
+                &line, "%s%s %s", line.length ? ", " : "idle in ", wording_cause_short(order[i]),
+                format_percent(wording_share(gaps->cause_time[order[i]], gaps->total), share));
     text_wrapped(writer, "    ", "    ", buffer_as_text(&line));
     writer->failed |= line.failed;
     buffer_finish(&line);

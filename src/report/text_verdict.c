@@ -2,6 +2,7 @@
  * further down what a reader needs to act on the first findings. */
 #include "base/format.h"
 #include "report/text.h"
+#include "report/wording.h"
 
 static void write_sentences(struct text_writer *writer, const struct verdict *verdict) {
     output_printf(writer->output, "\n");
@@ -22,7 +23,7 @@ static void write_share(struct text_writer *writer, const struct verdict *verdic
         return;
     }
     format_duration(time, text);
-    format_percent(ratio(time, verdict->time), share);
+    format_percent(wording_share(time, verdict->time), share);
     output_printf(writer->output, "%*s%s%*s%s", text_pad(text, TIME_WIDTH), "", text,
                   text_pad(share, SHARE_WIDTH), "", share);
 }
