@@ -9,6 +9,8 @@
 #include "base/memory.h"
 #include "base/search.h"
 
+enum { LENGTH_MAX = 8 }; /* of all levels, in charges of the first */
+
 static void thread_totals_finish(struct thread_totals *thread) {
     memory_free(thread->boundaries);
     memory_free(thread->cursors);
@@ -87,6 +89,8 @@ bool thread_totals_block(struct thread_totals *thread, int64_t time,
         !GROW(thread->node_first, &thread->node_capacity, 1, status))
         return false;
     bool is_first = thread->levels == 0;
+    if (is_first)
+        thread->node_first[0] = 0;
     thread->levels = 1;
     if (!is_first && !add_block(thread, charges, status))
         return false;
@@ -127,18 +131,14 @@ bool thread_totals_sum(struct thread_totals *thread, struct status *status) {
         return true;
     if (!GROW(thread->level_first, &thread->level_capacity, 1, status))
         return false;
-    size_t below = 0, nodes = thread->blocks, before = thread->charges.count;
+    size_t below = 0, nodes = thread->blocks, limit = LENGTH_MAX * thread->charges.count;
     thread->level_first[0] = 0;
-    while (nodes > 1) {
-        size_t first = thread->node_count, charges = thread->charges.count;
+    while (nodes > 1 && thread->charges.count < limit) {
+        size_t first = thread->node_count;
         if (!add_level(thread, below, nodes, status))
             return false;
-        size_t added = thread->charges.count - charges;
-        if (added > before - before / 4)
-            break;
         below = first;
         nodes /= 2;
-        before = added;
     }
     return true;
 }
