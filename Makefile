@@ -105,6 +105,10 @@ all: $(BUILD)/ridge $(BUILD)/$(shared_library) $(BUILD)/libridge.a $(BUILD)/$(pr
 $(BUILD)/ridge: $(objects)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(objects) $(LDLIBS)
 
+# The same objects with the leak sanitizer, for tests/long/leaks.
+$(BUILD)/ridge-leaks: $(objects)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -fsanitize=leak -o $@ $(objects) $(LDLIBS)
+
 $(BUILD)/$(soname): $(runtime_objects)
 	$(call quiet,LINK)$(CC) $(if $(on_macos),-dynamiclib -install_name @rpath/$(soname),-shared -Wl$(comma)-soname$(comma)$(soname) -Wl$(comma)--as-needed) \
 	    $(LDFLAGS) -o $@ $(runtime_objects) $(LDLIBS)
@@ -189,7 +193,7 @@ test: test-programs
 test-programs: $(test_programs) all
 
 # What takes longer: all of `make test` under sanitizers, the fuzzers, and tests/long.
-test-long: test-programs $(fuzz_programs)
+test-long: test-programs $(fuzz_programs) $(BUILD)/ridge-leaks
 	@$(MAKE) --no-print-directory BUILD="$(BUILD)/sanitized" SAN=address,undefined CFLAGS="-O1 -g1" test-programs
 	BUILD="$(BUILD)" CC="$(CC)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
 

@@ -115,8 +115,11 @@ static bool prepare(void *context, size_t index, struct status *status) {
     struct report *report = context;
     if (index)
         return steps_find(&report->model, &report->steps, status);
-    return host_build(&report->host, &report->model, status) &&
-           occupancy_find(&report->model, &report->occupancy, status);
+    if (!host_build(&report->host, &report->model, status) ||
+        !gaps_sum_threads(&report->model, &report->host, &report->gap_totals, status))
+        return false;
+    report->host.totals = report->gap_totals.threads ? &report->gap_totals : NULL;
+    return occupancy_find(&report->model, &report->occupancy, status);
 }
 
 static bool find_limits(struct report *report, struct status *status) {
@@ -282,6 +285,7 @@ void report_finish(struct report *report) {
     data_quality_finish(&report->quality);
     occupancy_finish(&report->occupancy);
     pauses_finish(&report->pauses, &report->model);
+    gap_totals_finish(&report->gap_totals);
     host_finish(&report->host);
     if (report->model.trace)
         model_finish(&report->model);
