@@ -1,6 +1,6 @@
 /* `ridge info`: what a trace contains and what is missing from it. info_gather.c counts;
  * info_text.c and info_json.c print. */
-#include "cmd/info.h"
+#include "report/info.h"
 
 #include <string.h>
 #include <sys/stat.h>

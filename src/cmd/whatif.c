@@ -5,7 +5,7 @@
 #include "base/table.h"
 #include "cmd/command.h"
 #include "cmd/report.h"
-#include "cmd/whatif.h"
+#include "report/whatif.h"
 #include "report/select.h"
 
 /* "NAME=2x" or "NAME=1.5"; the last = divides, as kernels' names may hold some. */

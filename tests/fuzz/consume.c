@@ -12,8 +12,8 @@
 
 #include "base/checksum.h"
 #include "base/memory.h"
-#include "cmd/info.h"
-#include "cmd/whatif.h"
+#include "report/info.h"
+#include "report/whatif.h"
 #include "export/export.h"
 #include "import/import.h"
 #include "json_check.h"

@@ -1,6 +1,6 @@
 /* `ridge info --format json`: all that is known about a trace, nothing shortened. Times are integer
  * nanoseconds on the trace's clock. docs/commands/info.md describes the members. */
-#include "cmd/info.h"
+#include "report/info.h"
 
 #include "base/json_write.h"
 #include "report/json_parts.h"

@@ -1,6 +1,6 @@
 /* What `ridge info` prints, as text or JSON. */
-#ifndef RIDGE_CMD_INFO_H
-#define RIDGE_CMD_INFO_H
+#ifndef RIDGE_REPORT_INFO_H
+#define RIDGE_REPORT_INFO_H
 
 #include "base/output.h"
 #include "trace/reader.h"

@@ -1,6 +1,6 @@
 /* Counts and time spans for `ridge info`. Only time columns are loaded, one table at a time, so a
  * large trace needs little memory. */
-#include "cmd/info.h"
+#include "report/info.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "base/table.h"
-#include "cmd/whatif.h"
+#include "report/whatif.h"
 #include "report/text.h"
 #include "report/wording.h"
 

@@ -1,7 +1,7 @@
 /* What `ridge whatif` prints: the changes that were asked for, made together and one by one, or
  * every change there is. */
-#ifndef RIDGE_CMD_WHATIF_H
-#define RIDGE_CMD_WHATIF_H
+#ifndef RIDGE_REPORT_WHATIF_H
+#define RIDGE_REPORT_WHATIF_H
 
 #include "report/report.h"
 

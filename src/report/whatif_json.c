@@ -1,6 +1,6 @@
 /* A prediction for programs; docs/commands/whatif.md names the members. */
 #include "base/json_write.h"
-#include "cmd/whatif.h"
+#include "report/whatif.h"
 #include "report/wording.h"
 
 static void write_devices(struct json *json, const struct report *report,

@@ -1,5 +1,5 @@
 /* `ridge info` as text in 80 columns; long lists end with a count of the rest. */
-#include "cmd/info.h"
+#include "report/info.h"
 
 #include <inttypes.h>
 #include <stdio.h>
