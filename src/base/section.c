@@ -24,7 +24,12 @@ struct text section_value_text(struct value value, enum unit unit, char text[40]
         return TEXT("-");
     switch (unit) {
     case UNIT_TEXT:
-        return value.text;
+        return value.text.length ? value.text : TEXT("-");
+    case UNIT_BOOL:
+        return value.integer ? TEXT("yes") : TEXT("no");
+    case UNIT_ID:
+        snprintf(text, FORMAT_SIZE, "%" PRId64, value.integer);
+        return text_of(text);
     case UNIT_COUNT:
         return text_of(format_count((uint64_t)value.integer, text));
     case UNIT_NS:
@@ -37,6 +42,11 @@ struct text section_value_text(struct value value, enum unit unit, char text[40]
         return text_of(format_rate(value.real, text));
     case UNIT_FLOP_PER_S:
         return text_of(format_operations(value.real, text));
+    case UNIT_HZ:
+        snprintf(text, FORMAT_SIZE, "%.2f GHz", value.real / 1e9);
+        return text_of(text);
+    case UNIT_FACTOR:
+        return text_of(format_ratio(value.real, text));
     case UNIT_SHARE:
         return text_of(format_percent(value.real, text));
     case UNIT_NUMBER:
@@ -68,7 +78,7 @@ static bool is_shown(const struct section *section, const struct column *column,
 
 /* Names come last where a line has an end: what is too long for it is cut there. */
 static bool is_in_pass(const struct column *column, unsigned width, unsigned pass) {
-    bool last = width && column->flags & COLUMN_FLEXIBLE;
+    bool last = width && column->flags & COLUMN_FLEXIBLE && !(column->flags & COLUMN_IN_PLACE);
     return pass == (last ? 1 : 0);
 }
 
@@ -103,6 +113,32 @@ size_t section_table(const struct section *section, const void *source, size_t r
     return section_rows(section, source) - row;
 }
 
+bool section_write(const struct section *section, const void *source,
+                   const struct section_style *style, struct output *output,
+                   struct status *status) {
+    struct table table = {0};
+    if (style->style == TABLE_CSV) {
+        if (!style->no_header)
+            section_write_csv_head(section, output);
+        return section_write_csv(section, source, output, status);
+    }
+    bool text = style->style == TABLE_TEXT;
+    size_t left_out = section_table(section, source, style->rows ? style->rows : SIZE_MAX,
+                                    text ? style->width : 0, &table);
+    if (table_rows(&table) || table.failed)
+        table_write(&table, style->style,
+                    &(struct table_layout){.width = style->width, .indent = style->indent}, output);
+    if (left_out) {
+        char count[FORMAT_SIZE];
+        output_printf(output, "%s%*s%s more%s%s\n", text ? "" : "\n", text ? (int)style->indent : 0,
+                      "", format_count(left_out, count), section->rows ? " " : "",
+                      section->rows ? section->rows : "");
+    }
+    bool ok = table_ok(&table, status);
+    table_finish(&table);
+    return ok;
+}
+
 /* ---- data ---- */
 
 static void write_json_value(struct json *json, struct value value, enum unit unit) {
@@ -110,12 +146,37 @@ static void write_json_value(struct json *json, struct value value, enum unit un
         json_null(json);
     else if (unit == UNIT_TEXT)
         json_text(json, value.text);
+    else if (unit == UNIT_BOOL)
+        json_bool(json, value.integer != 0);
     else if (unit == UNIT_COUNT || unit == UNIT_BYTES)
         json_unsigned(json, (uint64_t)value.integer);
-    else if (unit == UNIT_NS)
+    else if (unit == UNIT_NS || unit == UNIT_ID)
         json_integer(json, value.integer);
     else
         json_number(json, value.real);
+}
+
+static void write_json_row(const struct section *section, const void *source, const void *row,
+                           struct json *json, struct buffer *words) {
+    for (const struct column *column = section->columns; column->get; column++) {
+        if (!column->key || column->flags & COLUMN_CSV)
+            continue;
+        buffer_clear(words);
+        struct value value = column->get(source, row, words);
+        if (value.state != VALUE_KNOWN && column->flags & COLUMN_OPTIONAL)
+            continue;
+        json_key(json, column->key);
+        write_json_value(json, value, column->unit);
+    }
+}
+
+bool section_write_json_row(const struct section *section, const void *source, const void *row,
+                            struct json *json, struct status *status) {
+    struct buffer words = {0};
+    write_json_row(section, source, row, json, &words);
+    bool ok = buffer_ok(&words, status);
+    buffer_finish(&words);
+    return ok;
 }
 
 bool section_write_json(const struct section *section, const void *source, struct json *json,
@@ -125,13 +186,7 @@ bool section_write_json(const struct section *section, const void *source, struc
     json_begin_array(json);
     for (size_t i = 0; (row = section->row(source, i)); i++) {
         json_begin_object(json);
-        for (const struct column *column = section->columns; column->get; column++) {
-            if (!column->key || column->flags & COLUMN_CSV)
-                continue;
-            buffer_clear(&words);
-            json_key(json, column->key);
-            write_json_value(json, column->get(source, row, &words), column->unit);
-        }
+        write_json_row(section, source, row, json, &words);
         json_end_object(json);
     }
     json_end_array(json);
@@ -147,7 +202,7 @@ static void write_csv_value(struct output *output, struct value value, enum unit
         table_csv_field(output, value.text);
     else if (unit == UNIT_COUNT || unit == UNIT_BYTES)
         output_printf(output, "%" PRIu64, (uint64_t)value.integer);
-    else if (unit == UNIT_NS)
+    else if (unit == UNIT_NS || unit == UNIT_ID || unit == UNIT_BOOL)
         output_printf(output, "%" PRId64, value.integer);
     else
         output_printf(output, "%.15g", value.real);

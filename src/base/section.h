@@ -23,13 +23,17 @@
 
 enum unit {
     UNIT_TEXT,
+    UNIT_BOOL,
     UNIT_COUNT,
+    UNIT_ID,      /* an integer without separators: a pid, a time stamp */
     UNIT_NS,      /* an integer */
     UNIT_NS_MEAN, /* a real number */
     UNIT_BYTES,
     UNIT_BYTES_PER_S,
     UNIT_FLOP_PER_S,
+    UNIT_HZ,
     UNIT_SHARE,
+    UNIT_FACTOR, /* "2.52x" */
     UNIT_NUMBER,
 };
 
@@ -42,7 +46,7 @@ enum value_state {
 struct value {
     enum value_state state;
     union {
-        int64_t integer; /* UNIT_COUNT, UNIT_NS and UNIT_BYTES */
+        int64_t integer; /* UNIT_BOOL, _COUNT, _ID, _NS and _BYTES */
         double real;
         struct text text;
     };
@@ -75,11 +79,22 @@ static inline struct value value_if(bool known, struct value value) {
     return known ? value : value_unknown();
 }
 
+/* Defines a value function: `of` is the source, `at` the row. */
+#define SECTION_VALUE(name, source_type, row_type, ...)                                            \
+    static struct value name(const void *source, const void *row, struct buffer *words) {          \
+        const source_type *of = source;                                                            \
+        const row_type *at = row;                                                                  \
+        (void)of, (void)at, (void)words;                                                           \
+        return __VA_ARGS__;                                                                        \
+    }
+
 enum column_flags {
-    COLUMN_FLEXIBLE = 1, /* a name: last in text, and cut where the line is full */
-    COLUMN_WIDE = 2,     /* in text only from SECTION_WIDE columns on */
-    COLUMN_CSV = 4,      /* in CSV but not in JSON */
-    COLUMN_RIGHT = 8,    /* a text that is a figure */
+    COLUMN_FLEXIBLE = 1,  /* a name: last in text, and cut where the line is full */
+    COLUMN_WIDE = 2,      /* in text only from SECTION_WIDE columns on */
+    COLUMN_CSV = 4,       /* in CSV but not in JSON */
+    COLUMN_RIGHT = 8,     /* a text that is a figure */
+    COLUMN_IN_PLACE = 16, /* with COLUMN_FLEXIBLE: cut, but not moved to the end */
+    COLUMN_OPTIONAL = 32, /* JSON has the member only where the value is known */
 };
 enum { SECTION_WIDE = 110 };
 
@@ -114,6 +129,20 @@ size_t section_rows(const struct section *section, const void *source);
 size_t section_table(const struct section *section, const void *source, size_t rows, unsigned width,
                      struct table *table);
 
+struct section_style {
+    enum table_style style;
+    unsigned width, indent; /* of text; `width` 0 is no limit */
+    size_t rows;            /* at most; 0: all */
+    bool no_header;         /* CSV: the rows follow those of an earlier call */
+};
+/* The table in one of the three styles, with the number of rows left out below it; without title,
+ * note and sentences. Nothing for a section without rows, except the header of CSV. */
+bool section_write(const struct section *section, const void *source,
+                   const struct section_style *style, struct output *output, struct status *status);
+
+/* The members of one row, into an object that the caller has begun. */
+bool section_write_json_row(const struct section *section, const void *source, const void *row,
+                            struct json *json, struct status *status);
 /* An array of one object for each row. */
 bool section_write_json(const struct section *section, const void *source, struct json *json,
                         struct status *status);

@@ -7,6 +7,7 @@
 #include "trace/writer.h"
 
 struct info_span {
+    unsigned table; /* TABLE_* */
     size_t rows;
     int64_t first, last; /* over all rows; 0 when there are none */
 };
@@ -28,6 +29,6 @@ bool info_gather(struct info *info, struct status *status);
 void info_finish(struct info *info);
 
 bool info_print_text(const struct info *info, struct output *output, struct status *status);
-void info_print_json(const struct info *info, struct output *output);
+bool info_print_json(const struct info *info, struct output *output, struct status *status);
 
 #endif
