@@ -94,9 +94,14 @@ enum column_flags {
     COLUMN_CSV = 4,       /* in CSV but not in JSON */
     COLUMN_RIGHT = 8,     /* a text that is a figure */
     COLUMN_IN_PLACE = 16, /* with COLUMN_FLEXIBLE: cut, but not moved to the end */
+    COLUMN_LABEL = 64,    /* see COLUMN_RANK() */
     COLUMN_OPTIONAL = 32, /* JSON has the member only where the value is known */
 };
-enum { SECTION_WIDE = 110 };
+/* In text with a limited width, the columns of the highest rank leave until the table fits; rank 0
+ * stays. One with COLUMN_LABEL leaves for a line above the rows that share it; what fits then comes
+ * back. At most 15. */
+#define COLUMN_RANK(rank) ((unsigned)(rank) << 8)
+enum { SECTION_WIDE = 110, SECTION_INDENT = 2 };
 
 struct column {
     const char *key;   /* of JSON and CSV; NULL: not in these */
@@ -124,8 +129,9 @@ struct section {
 
 size_t section_rows(const struct section *section, const void *source);
 
-/* Adds columns and rows for text (`width` columns) or Markdown (`width` 0). A column in which no
- * shown row has a known value is left out. Returns how many rows were left out. */
+/* Adds columns and rows for text (`width` columns, of which SECTION_INDENT are before the table) or
+ * Markdown (`width` 0). A column in which no shown row has a known value is left out. Returns how
+ * many rows were left out. */
 size_t section_table(const struct section *section, const void *source, size_t rows, unsigned width,
                      struct table *table);
 

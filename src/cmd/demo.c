@@ -100,7 +100,7 @@ static bool run_fusion(struct demo *demo, struct status *status) {
 
 static bool show_roofs(struct demo *demo, struct status *status) {
     const struct roofs *roofs = &demo->set.roofs[0];
-    const struct print_style markdown = {.style = TABLE_MARKDOWN};
+    const struct section_style markdown = {.style = TABLE_MARKDOWN};
     heading(demo, "1. What this device can do");
     output_printf(&demo->screen, "  %s: %s\n", roofs->device, roofs->description);
     show_roof(&demo->screen, roofs, ROOF_MEMORY_COPY, "");
@@ -113,7 +113,7 @@ static bool show_roofs(struct demo *demo, struct status *status) {
 }
 
 static bool show_results(struct demo *demo, struct status *status) {
-    const struct print_style text = {.width = WIDTH}, markdown = {.style = TABLE_MARKDOWN};
+    const struct section_style text = {.width = WIDTH}, markdown = {.style = TABLE_MARKDOWN};
     heading(demo, "2. Twenty operations on one tensor, twice");
     return print_results(&demo->set, &text, &demo->screen, status) &&
            print_results(&demo->set, &markdown, &demo->report, status) && show(demo, status);

@@ -89,7 +89,7 @@ static bool fusion_conclude(const struct stage *stage, const struct result *resu
 
 const struct experiment experiment_fusion = {
     .name = "fusion",
-    .summary = "A chain of elementwise operations, eager and compiled: the gap and the block",
+    .summary = "A chain of elementwise operations, eager and compiled into one kernel",
     .sizes = "elements; 16384, 262144, 4194304 (GPU: 16384, 1048576, 67108864)",
     .takes = TAKES_SIZE,
     .plan = fusion_plan,
