@@ -307,6 +307,43 @@ bool section_write_json(const struct section *section, const void *source, struc
     return ok;
 }
 
+static const char *unit_name(enum unit unit) {
+    static const char *const names[] = {
+        [UNIT_TEXT] = "text",
+        [UNIT_BOOL] = "bool",
+        [UNIT_COUNT] = "count",
+        [UNIT_ID] = "id",
+        [UNIT_NS] = "ns",
+        [UNIT_NS_MEAN] = "ns",
+        [UNIT_BYTES] = "bytes",
+        [UNIT_BYTES_PER_S] = "bytes_per_s",
+        [UNIT_FLOP_PER_S] = "flop_per_s",
+        [UNIT_HZ] = "hz",
+        [UNIT_SHARE] = "share",
+        [UNIT_FACTOR] = "factor",
+        [UNIT_NUMBER] = "number",
+    };
+    return names[unit];
+}
+
+void section_write_json_columns(const struct section *section, struct json *json) {
+    json_begin_object(json);
+    json_member_string(json, "title", section->title);
+    json_key(json, "columns");
+    json_begin_array(json);
+    for (const struct column *column = section->columns; column && column->get; column++) {
+        if (!column->key || !column->title)
+            continue;
+        json_begin_object(json);
+        json_member_string(json, "key", column->key);
+        json_member_string(json, "title", column->title);
+        json_member_string(json, "unit", unit_name(column->unit));
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
 static void write_csv_value(struct output *output, struct value value, enum unit unit) {
     if (value.state != VALUE_KNOWN)
         return;

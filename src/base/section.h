@@ -157,6 +157,10 @@ void section_write_csv_head(const struct section *section, struct output *output
 bool section_write_csv(const struct section *section, const void *source, struct output *output,
                        struct status *status);
 
+/* An object that describes the columns with a key and a title, for a program that shows the rows of
+ * section_write_json(): {"title", "columns": [{"key", "title", "unit"}]}. */
+void section_write_json_columns(const struct section *section, struct json *json);
+
 /* One value as text and Markdown print it. Texts are returned as they are. */
 struct text section_value_text(struct value value, enum unit unit, char text[40]);
 
