@@ -1,7 +1,7 @@
-/* The hand-made kernels in the language of src/gen/source/dialect.h, for every device that takes
+/* The hand-made kernels in the language of src/gen/emit/dialect.h, for every device that takes
  * source. The three products differ only in READS and COMPUTES. */
 #include "bench/kernels/kernel_case.h"
-#include "gen/source/elements.h"
+#include "gen/emit/elements.h"
 
 static const char scale_text[] = "INT64 first = ((INT64)BLOCK_X * THREADS + THREAD_X) * 4;\n"
                                  "if (first + 4 <= N) {\n"

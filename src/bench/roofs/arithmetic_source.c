@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "bench/roofs/arithmetic.h"
 
-#include "gen/source/dialect.h"
+#include "gen/emit/dialect.h"
 
 /* Random bits as a float in [0.5, 1). Lanes of a vector differ, or a compiler would compute one
  * for all, and all are used in the end, or it would remove some. */

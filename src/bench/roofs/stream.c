@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "gen/source/dialect.h"
+#include "gen/emit/dialect.h"
 
 static const char load_words[] =
     "#ifdef __CUDACC__\n"
