@@ -68,7 +68,7 @@ simd_flags_avx2 := -mavx2 -mfma -mf16c -mbmi2
 simd_flags_avx512 := $(simd_flags_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
 simd_objects := $(foreach isa,$(simd_isas),$(simd_sources:%.c=$(BUILD)/%.$(isa).o))
 # Files that are embedded in the program byte by byte.
-embedded := src/bench/peer/peer.py $(wildcard src/gen/kernels/*)
+embedded := src/bench/peer/peer.py $(wildcard src/gen/kernels/* src/bench/*/*.cl)
 page_object := $(BUILD)/web/page.html.o
 embedded_objects := $(embedded:%=$(BUILD)/%.o) $(page_object)
 objects := $(sources:%.c=$(BUILD)/%.o) $(simd_objects) $(embedded_objects)
