@@ -739,7 +739,7 @@ static int show_saved(const struct command_line *line) {
     return ok ? 0 : command_fail(line, &status);
 }
 
-static int run(const struct command_line *line) {
+static int run_bench_command(const struct command_line *line) {
     struct status status = {0};
     struct bench bench = {.line = line};
     unsigned count;
@@ -820,5 +820,5 @@ const struct command command_bench = {
                 "ridge bench all --resume -o results.md --format md\tcontinue after Ctrl-C",
     .options = options,
     .arguments_max = NAMES_MAX,
-    .run = run,
+    .run = run_bench_command,
 };

@@ -324,7 +324,7 @@ static bool run_demo(struct demo *demo, struct status *status) {
     return false;
 }
 
-static int run(const struct command_line *line) {
+static int run_demo_command(const struct command_line *line) {
     struct status status = {0};
     struct device_names devices;
     struct demo demo = {.line = line, .folder = command_value(line, "output")};
@@ -359,5 +359,5 @@ const struct command command_demo = {
     .examples = "ridge demo\n"
                 "ridge demo -d cuda -o /tmp/demo",
     .options = options,
-    .run = run,
+    .run = run_demo_command,
 };

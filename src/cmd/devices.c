@@ -109,7 +109,7 @@ static bool print(const struct devices *devices, bool as_json, struct status *st
     return output_close(&output, ok, status);
 }
 
-static int run(const struct command_line *line) {
+static int run_devices(const struct command_line *line) {
     struct status status = {0};
     struct devices devices = {0};
     const char *format = command_value(line, "format");
@@ -136,5 +136,5 @@ const struct command command_devices = {
     .examples = "ridge devices\n"
                 "ridge devices --format json | jq '.devices[] | select(.usable).name'",
     .options = options,
-    .run = run,
+    .run = run_devices,
 };

@@ -170,7 +170,7 @@ static bool write_files(const struct peaks *peaks, struct status *status) {
     return output_close(&output, ok, status);
 }
 
-static int run(const struct command_line *line) {
+static int run_peaks(const struct command_line *line) {
     struct status status = {0};
     struct peaks peaks = {.line = line};
     bool ok = bench_plot(line, &status) && bench_devices(line, &peaks.names, &status) &&
@@ -208,5 +208,5 @@ const struct command command_peaks = {
                 "ridge peaks --plot roofline.svg\tthe roofline as a picture\n"
                 "ridge peaks --refresh\tafter a change of clocks or cooling",
     .options = options,
-    .run = run,
+    .run = run_peaks,
 };

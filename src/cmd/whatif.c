@@ -115,7 +115,7 @@ static bool print(const struct whatif *whatif, const char *format, struct output
                         output, status);
 }
 
-static int run(const struct command_line *line) {
+static int run_whatif(const struct command_line *line) {
     struct status status = {0};
     struct report_options options = {
         .trace_name = command_arguments(line, NULL)[0],
@@ -203,5 +203,5 @@ const struct command command_whatif = {
     .options = options,
     .arguments_min = 1,
     .arguments_max = 1,
-    .run = run,
+    .run = run_whatif,
 };

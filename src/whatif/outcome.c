@@ -198,7 +198,7 @@ static void split_idle(const struct run *run, uint32_t next, int64_t start, int6
         start = until;
     }
     if (end > start)
-        cause[run->bound[next] == BOUND_BY_OTHER ? CAUSE_DEPENDENCY : CAUSE_DEVICE] += end - start;
+        cause[run->bound[next] == BOUND_BY_DEPENDENCY ? CAUSE_DEPENDENCY : CAUSE_DEVICE] += end - start;
 }
 
 /* ---- the account ---- */
