@@ -159,7 +159,7 @@ static bool record_both(struct demo *demo, struct status *status) {
     if (!stage_open(&stage, demo->device, &options, status))
         return false;
     stage.roofs = demo->set.roofs[0];
-    bool ok = experiment_find("fusion")->plan(&stage, &list, status);
+    bool ok = experiment_find("fusion")->plan(experiment_find("fusion"), &stage, &list, status);
     for (size_t i = 0; ok && i < list.count && i < VARIANTS; i++) {
         snprintf(name, sizeof name, "%s.ridge", variants[i]);
         ok = path_in_folder(demo, name, path, status) &&
