@@ -377,7 +377,7 @@ static void walk_host(struct walk *walk, uint32_t thread, int64_t start, int64_t
     }
 }
 
-static void split_gap(struct walk *walk) {
+static void attribute_gap(struct walk *walk) {
     const struct model *model = walk->model;
     const struct trace *trace = model->trace;
     struct gap *gap = &walk->gap;
@@ -433,7 +433,7 @@ static unsigned bucket_of(int64_t length) {
 static bool end_gap(struct walk *walk, struct status *status) {
     struct gaps *gaps = walk->gaps;
     int64_t length = 0;
-    split_gap(walk);
+    attribute_gap(walk);
     if (walk->failed)
         return false;
     for (unsigned cause = 0; cause < CAUSE_COUNT; cause++) {

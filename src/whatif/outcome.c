@@ -185,7 +185,7 @@ static void split_idle(const struct run *run, const struct call_sums *sums, uint
         start = until;
     }
     if (end > start)
-        cause[run->bound[next] == BOUND_BY_OTHER ? CAUSE_DEPENDENCY : CAUSE_DEVICE] += end - start;
+        cause[run->bound[next] == BOUND_BY_DEPENDENCY ? CAUSE_DEPENDENCY : CAUSE_DEVICE] += end - start;
 }
 
 /* ---- the account ---- */
