@@ -274,7 +274,7 @@ void spool_entities_finish(struct spool_entities *entities) {
     memory_free(entities->device_rows);
     memory_free(entities->queue_rows);
     map_finish(&entities->threads);
-    map_finish(&entities->frames.rows);
+    spool_frame_rows_finish(&entities->frames);
     intern_finish(&entities->devices);
     intern_finish(&entities->queues);
     memset(entities, 0, sizeof *entities);

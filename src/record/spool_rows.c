@@ -195,7 +195,8 @@ static bool handle_meta(const struct spool_origin *origin, const struct spool_me
 static bool handle_code(const struct spool_origin *origin, const struct spool_code *code) {
     return spool_stacks_code(&origin->lane->stacks, code,
                              spool_origin_string(origin, code->head.text),
-                             spool_origin_string(origin, code->file), origin->status);
+                             spool_origin_string(origin, code->file),
+                             spool_origin_text(origin, code->file), origin->status);
 }
 
 static bool handle_record(const struct spool_origin *origin, const struct spool_head *record) {
@@ -249,8 +250,8 @@ static bool handle_record(const struct spool_origin *origin, const struct spool_
     case SPOOL_CODE_LINES:
         return spool_stacks_lines(&origin->lane->stacks, whole);
     case SPOOL_FRAME:
-        return spool_stacks_frame(&origin->lane->stacks, &entities->frames, whole,
-                                  entities->writer, origin->status);
+        return spool_stacks_frame(&origin->lane->stacks, &entities->frames, whole, entities->writer,
+                                  origin->status);
     default:
         origin->rows->invalid++;
         return true;

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
+#include "record/source_files.h"
 #include "spool/spool.h"
 #include "trace/writer.h"
 
@@ -14,6 +15,7 @@
 struct spool_stacks {
     struct spool_stack_code {
         uint32_t function, file; /* string ids */
+        char *path;              /* text of `file` */
         int32_t first_line;
         uint32_t format;
         uint8_t *table;
@@ -24,14 +26,16 @@ struct spool_stacks {
     size_t row_capacity;
 };
 
-/* Frames by parent, function, file, offset and line -> row. */
+/* Shared by all lanes. Zero-initialised: empty. */
 struct spool_frame_rows {
-    struct map rows;
+    struct map rows; /* hash of a row -> its id */
+    struct source_files sources;
 };
+void spool_frame_rows_finish(struct spool_frame_rows *known);
 
 /* False only when out of memory. Impossible numbers are ignored: the frame is then unknown. */
 bool spool_stacks_code(struct spool_stacks *stacks, const struct spool_code *code,
-                       uint32_t function, uint32_t file, struct status *status);
+                       uint32_t function, uint32_t file, struct text path, struct status *status);
 bool spool_stacks_lines(struct spool_stacks *stacks, const struct spool_code_lines *lines);
 bool spool_stacks_frame(struct spool_stacks *stacks, struct spool_frame_rows *known,
                         const struct spool_frame *frame, struct trace_writer *writer,

@@ -57,7 +57,10 @@
     X(file, STRING)                                                                                \
     X(line, U32)                                                                                   \
     X(offset, U32)        /* of the instruction from the start of the function, in bytes */        \
-    X(function_line, U32) /* where the function begins in the file */
+    X(function_line, U32) /* where the function begins in the file */                              \
+    X(source, STRING)     /* text of the line */                                                   \
+    X(loops, STRING)      /* of the function around the line, outermost first: "LINE TEXT" each,   \
+                             separated by newlines */
 
 /* Work on a device. */
 #define ACTIVITY_COLUMNS(X)                                                                        \
