@@ -63,6 +63,7 @@ enum run_question {
     ASK_ALL_KERNELS,
     ASK_MEDIAN_DELAY,
     ASK_CALLS,
+    ASK_LINES,
     ASK_SYNCS,
     ASK_RANGES,
     ASK_SAMPLES,
@@ -85,6 +86,9 @@ static bool ask_run(struct report *report, enum run_question question, struct st
                                      status);
     case ASK_CALLS:
         return calls_find(model, host, &report->calls, status);
+    case ASK_LINES:
+        return lines_find(model, &report->host, selections_of(report), host, &report->lines,
+                          status);
     case ASK_SYNCS:
         return syncs_find(model, &report->host, host, &report->syncs, status);
     case ASK_RANGES:
@@ -273,6 +277,7 @@ void report_finish(struct report *report) {
     selection_finish(&report->host_selection);
     kernels_finish(&report->kernels);
     calls_finish(&report->calls);
+    lines_finish(&report->lines);
     syncs_finish(&report->syncs);
     ranges_finish(&report->ranges);
     samples_finish(&report->samples);

@@ -17,6 +17,7 @@
 #include "analysis/host.h"
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
+#include "analysis/lines.h"
 #include "analysis/memory_use.h"
 #include "analysis/model.h"
 #include "analysis/pauses.h"
@@ -81,6 +82,7 @@ struct report {
 
     /* Of the host. */
     struct calls calls;
+    struct lines lines;
     struct syncs syncs;
     struct ranges ranges;
     struct samples samples;
