@@ -13,7 +13,7 @@ enum kernel_class {
     KERNEL_STREAMING,   /* reductions, normalisations, softmax, gathers, copies */
     KERNEL_MATMUL,      /* products, convolutions, attention on matrix units, or not known */
     KERNEL_MATMUL_F32,  /* products in f32 without matrix units, or in f64 */
-    KERNEL_SORT_SCAN,      /* sorts, scans: bound by their own dependencies */
+    KERNEL_SORT_SCAN,   /* sorts, scans: bound by their own dependencies */
     KERNEL_COLLECTIVE,  /* communication between devices */
     KERNEL_CLASS_COUNT
 };

@@ -88,7 +88,7 @@ static void write_memory(struct json *json, const struct report *report) {
 }
 
 static void write_steps(struct json *json, const struct report *report) {
-    static const char *const sources[] = {"none", "profiler", "ranges", "periodic"};
+    static const char *const sources[] = {"none", "profiler", "ranges", "loop", "periodic"};
     const struct steps *steps = &report->steps;
     uint64_t steady = steps->count - steps->warm_up;
     json_key(json, "steps");

@@ -118,7 +118,7 @@ static bool ask(void *context, size_t index, struct status *status) {
 static bool prepare(void *context, size_t index, struct status *status) {
     struct report *report = context;
     if (index)
-        return steps_find(&report->model, &report->steps, status);
+        return steps_find(&report->model, report->loop, &report->steps, status);
     return host_build(&report->host, &report->model, status) &&
            occupancy_find(&report->model, &report->occupancy, status);
 }
@@ -244,6 +244,10 @@ bool report_build(struct report *report, struct trace *trace, const struct repor
                   struct status *status) {
     memset(report, 0, sizeof *report);
     report->options = *options;
+    if (options->steps && select_is_loop(options->steps)) {
+        report->loop = options->steps;
+        report->options.steps = "steady";
+    }
     bool ok =
         model_build(&report->model, trace, status) &&
         pauses_find(&report->model, &report->pauses, status) &&
