@@ -60,6 +60,10 @@ static bool read_checked(void *to, const void *from, size_t bytes) {
 }
 #endif
 
+bool python_read(void *to, const void *from, size_t bytes) {
+    return read_checked(to, from, bytes);
+}
+
 static bool read_pointer(const char *object, size_t offset, const char **value) {
     return read_checked(value, object + offset, sizeof *value);
 }

@@ -24,13 +24,6 @@ enum {
     PART_BYTES = 4096,   /* of a line table in a record */
 };
 
-struct walked_frame {
-    const char *code;
-    uint64_t at; /* as in the frame: pointer or number */
-    uint64_t key;
-    int32_t offset;
-};
-
 struct known_node {
     uint32_t parent, code;
     int32_t offset;
@@ -54,6 +47,8 @@ struct python_stacks {
     struct known_node nodes[2 * NODES];
     struct known_code codes[2 * CODES];
     struct walked_frame frames[PYTHON_FRAMES_MAX];
+    struct python_waiter waiter;
+    uint32_t waiting; /* node of the waiter's stack; 0: none */
 };
 
 static uint64_t mix(uint64_t hash, uint64_t word) {
@@ -69,24 +64,23 @@ struct walk {
     bool failed;
 };
 
-static uint64_t code_key(const struct cpython_layout *layout, const char *code) {
+uint64_t python_code_key(const struct cpython_layout *layout, const char *code) {
     return (uint64_t)(uintptr_t)code ^ *(const uint32_t *)(code + layout->first_line) ^
            python_word(code, layout->name) << 17;
 }
 
-static int32_t offset_of(const struct cpython_layout *layout, const struct walked_frame *frame,
-                         const char *at) {
+static int32_t offset_of(const struct cpython_layout *layout, const char *code, const char *at) {
     if (layout->instruction == CPYTHON_BYTE_OFFSET)
-        return (int32_t)frame->at;
+        return *(const int32_t *)(at + layout->at);
     if (layout->instruction == CPYTHON_UNIT_OFFSET)
-        return 2 * (int32_t)frame->at;
-    const char *start = frame->code + layout->instructions;
+        return 2 * *(const int32_t *)(at + layout->at);
+    const char *start = code + layout->instructions;
     if (layout->copies) {
-        const char *copies = python_pointer(frame->code, layout->copies);
+        const char *copies = python_pointer(code, layout->copies);
         int32_t index = *(const int32_t *)(at + layout->copy_index);
         start = python_pointer(copies, 8 + 8 * (size_t)index);
     }
-    return (int32_t)((const char *)(uintptr_t)frame->at - start);
+    return (int32_t)(python_pointer(at, layout->at) - start);
 }
 
 /* Fills in frames from the innermost on. */
@@ -108,11 +102,8 @@ static struct walk walk_frames(const struct python *python, const char *thread_s
             walk.failed = true;
             return walk;
         }
-        frame->at = layout->instruction == CPYTHON_POINTER
-                        ? python_word(at, layout->at)
-                        : (uint64_t) * (const uint32_t *)(at + layout->at);
-        frame->key = code_key(layout, frame->code);
-        frame->offset = offset_of(layout, frame, at);
+        frame->key = python_code_key(layout, frame->code);
+        frame->offset = offset_of(layout, frame->code, at);
         walk.hash = mix(walk.hash, frame->key ^ (uint64_t)(uint32_t)frame->offset << 40);
         walk.count++;
     }
@@ -262,10 +253,10 @@ static uint32_t find_node(struct probe_thread *thread, uint32_t parent, uint32_t
     return node.number;
 }
 
-/* 0: something could not be written. */
+/* Enters the frames below the node `caller`. 0: something could not be written. */
 static uint32_t enter_stack(const struct python *python, struct probe_thread *thread,
-                            unsigned count) {
-    uint32_t node = 0;
+                            uint32_t caller, unsigned count) {
+    uint32_t node = caller;
     for (unsigned i = count; i > 0; i--) {
         const struct walked_frame *frame = &thread->python->frames[i - 1];
         uint32_t code = find_code(python, thread, frame);
@@ -288,7 +279,7 @@ static struct python_stacks *stacks_of(struct probe_thread *thread) {
                    stacks->code_count + PYTHON_FRAMES_MAX > CODES;
     if (stacks->lane != thread->lane || stacks->generation != thread->generation || is_full) {
         if (stacks->lane)
-            memset(stacks, 0, offsetof(struct python_stacks, frames));
+            memset(stacks, 0, sizeof *stacks);
         stacks->lane = thread->lane;
         stacks->generation = thread->generation;
     }
@@ -300,26 +291,47 @@ void probe_stack_ended(struct probe_thread *thread) {
     thread->python = NULL;
 }
 
-uint32_t probe_stack(struct probe_thread *thread, unsigned class) {
-    enum python_lines lines = probe_python_lines();
-    if (lines == PYTHON_LINES_OFF || (lines == PYTHON_LINES_WAITS && class == CALL_LAUNCH))
-        return 0;
-    const struct python *python = python_find(thread);
-    const char *thread_state = python ? python->thread_state() : NULL;
-    struct python_stacks *stacks = thread_state ? stacks_of(thread) : NULL;
-    if (!stacks)
-        return 0;
+/* The node of the Python thread that waits for this one; 0: none. */
+static uint32_t find_waiter(const struct python *python, struct probe_thread *thread) {
+    struct python_stacks *stacks = thread->python;
+    bool changed;
+    unsigned count = python_waiter_walk(python, &stacks->waiter, stacks->frames, &changed);
+    if (changed)
+        stacks->waiting = count ? enter_stack(python, thread, 0, count) : 0;
+    return count ? stacks->waiting : 0;
+}
+
+static uint32_t number_stack(const struct python *python, struct probe_thread *thread,
+                             const char *thread_state) {
+    struct python_stacks *stacks = thread->python;
+    uint32_t caller = stacks->waiter.kind == 2 ? 0 : find_waiter(python, thread);
     struct walk walk = walk_frames(python, thread_state, stacks->frames);
     if (walk.failed) {
         python_distrust(thread, "a frame without a code object");
         return 0;
     }
     if (walk.count == 0)
-        return 0;
+        return caller;
+    if (!caller)
+        python_waiter_note(thread_state);
+    walk.hash = mix(walk.hash, caller);
     struct remembered_stack *remembered = &stacks->stacks[walk.hash >> 32 & (STACKS - 1)];
     if (remembered->hash != walk.hash || remembered->number == 0) {
-        remembered->number = enter_stack(python, thread, walk.count);
+        remembered->number = enter_stack(python, thread, caller, walk.count);
         remembered->hash = walk.hash;
     }
     return remembered->number;
+}
+
+uint32_t probe_stack(struct probe_thread *thread, unsigned class) {
+    enum python_lines lines = probe_python_lines();
+    if (lines == PYTHON_LINES_OFF || (lines == PYTHON_LINES_WAITS && class == CALL_LAUNCH))
+        return 0;
+    const struct python *python = python_find(thread);
+    if (!python || !stacks_of(thread))
+        return 0;
+    const char *thread_state = python->thread_state();
+    if (!thread_state)
+        return thread->python->waiter.kind == 2 ? 0 : find_waiter(python, thread);
+    return number_stack(python, thread, thread_state);
 }
