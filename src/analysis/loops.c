@@ -72,7 +72,6 @@ static bool add_loop(struct builder *builder, uint32_t row, uint32_t line, struc
             .line = line,
             .text = text,
             .around = *around,
-            .depth = *around ? loops->list[*around - 1].depth + 1 : 0,
             .offset = trace->stack.offset[row],
         };
         *around = (uint32_t)loops->count;
@@ -449,6 +448,13 @@ static uint32_t choose(const struct model *model, const struct loops *loops, uns
     const struct program_loop *loop = &loops->list[chosen - 1];
     bool enough = loop->turns >= TURNS_MIN && loop->calls >= loops->calls / SHARE_MIN;
     return enough ? chosen : 0;
+}
+
+unsigned loops_depth(const struct loops *loops, const struct program_loop *loop) {
+    unsigned depth = 0;
+    for (uint32_t around = loop->around; around; around = loops->list[around - 1].around)
+        depth += loops->list[around - 1].turns > 0;
+    return depth;
 }
 
 void loops_format(const struct model *model, const struct program_loop *loop, struct buffer *text) {

@@ -16,7 +16,6 @@ struct program_loop {
     uint32_t line;    /* of its header */
     struct text text; /* of its header */
     uint32_t around;  /* index + 1 of the loop around it, here or in a caller; 0: none */
-    unsigned depth;   /* number of loops around it */
     uint32_t offset;  /* of its first instruction seen */
     uint64_t calls;   /* launches and copies inside it */
     size_t turns;     /* 0: not counted, see loops_turns() */
@@ -49,6 +48,8 @@ void loops_finish(struct loops *loops);
 /* The turns of a loop in order of time. Free the list with memory_free(). */
 bool loops_turns(const struct model *model, const struct loops *loops, uint32_t index,
                  struct loop_turns *turns, struct status *status);
+/* The number of loops around it whose turns were counted. */
+unsigned loops_depth(const struct loops *loops, const struct program_loop *loop);
 /* Appends "train.py:42 for batch in loader:". */
 void loops_format(const struct model *model, const struct program_loop *loop, struct buffer *text);
 

@@ -24,10 +24,7 @@ static bool loop_sentence(const struct report *report, size_t index, struct buff
         const struct program_loop *loop = &loops->list[i];
         if (!loop->turns || index-- > 0)
             continue;
-        unsigned depth = 0;
-        for (uint32_t around = loop->around; around; around = loops->list[around - 1].around)
-            depth += loops->list[around - 1].turns > 0;
-        buffer_printf(line, "%s", depth ? "Inside: " : "Loop: ");
+        buffer_string(line, loops_depth(loops, loop) ? "Inside: " : "Loop: ");
         loops_format(&report->model, loop, line);
         buffer_printf(line, " (%s%s)", format_plural(loop->turns, "turn", "turns", count),
                       loops->steps == i + 1 && report->steps.source == STEPS_LOOP ? ", the steps"
