@@ -163,8 +163,24 @@ static uint32_t loop_below(const struct turn_finder *finder, uint32_t row, uint3
     return found;
 }
 
-static uint32_t position(const struct turn_finder *finder, uint32_t row, uint32_t inner) {
-    return inner ? finder->loops->list[inner - 1].offset : finder->model->trace->stack.offset[row];
+/* A frame's instruction, or where the loop inside begins that it is in. */
+struct position {
+    uint32_t offset, line;
+};
+
+static struct position position(const struct turn_finder *finder, uint32_t row, uint32_t inner) {
+    const struct trace *trace = finder->model->trace;
+    if (!inner)
+        return (struct position){trace->stack.offset[row], trace->stack.statement[row]};
+    const struct program_loop *loop = &finder->loops->list[inner - 1];
+    return (struct position){loop->offset, loop->line};
+}
+
+/* The code of an exception handler is at the end of the function, and the way back from it is no
+ * turn: a turn also goes back in the source, except from the condition of a while loop, which is
+ * behind its body. */
+static bool goes_back(struct position a, struct position b, uint32_t header) {
+    return b.offset < a.offset && (b.line <= a.line || a.line == header);
 }
 
 /* In the loop's own frame. */
@@ -172,7 +188,10 @@ static enum step_kind compare_own(const struct turn_finder *finder, uint32_t a, 
     uint32_t of_a = loop_below(finder, a, finder->loop), of_b = loop_below(finder, b, finder->loop);
     if (of_a && of_a == of_b)
         return SAME_TURN;
-    return position(finder, b, of_b) < position(finder, a, of_a) ? NEXT_TURN : SAME_TURN;
+    return goes_back(position(finder, a, of_a), position(finder, b, of_b),
+                     finder->loops->list[finder->loop - 1].line)
+               ? NEXT_TURN
+               : SAME_TURN;
 }
 
 /* Whether a loop inside this one repeats a call at this depth or further out. */
@@ -193,7 +212,7 @@ static enum step_kind compare_below(const struct turn_finder *finder, unsigned d
     const struct trace *trace = finder->model->trace;
     uint32_t a = finder->before.rows[depth], b = finder->now.rows[depth];
     if (same_code(trace, a, b)) {
-        if (trace->stack.offset[b] > trace->stack.offset[a])
+        if (!goes_back(position(finder, a, 0), position(finder, b, 0), 0))
             return SAME_TURN;
         uint32_t around = finder->loops->inner[trace->stack.parent[b]];
         uint32_t of_a = loop_below(finder, a, around), of_b = loop_below(finder, b, around);

@@ -73,6 +73,7 @@ static const struct column_doc column_docs[] = {
     {"stack", "line", "line in that file", ABSENT_ZERO},
     {"stack", "offset", "of the instruction in the function, in bytes", ABSENT_NEVER},
     {"stack", "function_line", "line where the function begins", ABSENT_ZERO},
+    {"stack", "statement", "first line of the statement that the line belongs to", ABSENT_ZERO},
     {"stack", "source", "text of the line", ABSENT_ZERO},
     {"stack", "loops", "loops of the function around the line, outermost first", ABSENT_ZERO},
 

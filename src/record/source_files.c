@@ -30,6 +30,7 @@ struct source_file {
     size_t length;
     uint32_t *starts; /* offset of each line */
     uint32_t *loop;   /* by line - 1: index + 1 of its innermost loop; 0: none */
+    uint32_t *first;  /* by line - 1: first line of its statement */
     size_t line_count;
     struct source_loop *loops;
     size_t loop_count, loop_capacity;
@@ -176,8 +177,10 @@ static bool find_loops(struct source_file *file, struct status *status) {
         if (begins_loop || (statement.has_comprehension && !begins_scope))
             if (!add_loop(file, statement.first, loop, &loop, status))
                 return false;
-        for (size_t line = statement.first; line < statement.end; line++)
+        for (size_t line = statement.first; line < statement.end; line++) {
             file->loop[line] = loop;
+            file->first[line] = (uint32_t)statement.first + 1;
+        }
         if ((begins_loop || begins_scope) && depth < BLOCKS_MAX)
             blocks[depth++] = (struct block){statement.indent, begins_scope ? 0 : loop};
     }
@@ -190,7 +193,8 @@ static bool find_lines(struct source_file *file, struct status *status) {
         count += file->bytes[i] == '\n';
     file->starts = memory_allocate(count, sizeof *file->starts, status);
     file->loop = memory_allocate(count, sizeof *file->loop, status);
-    if (!file->starts || !file->loop)
+    file->first = memory_allocate(count, sizeof *file->first, status);
+    if (!file->starts || !file->loop || !file->first)
         return false;
     file->line_count = 1;
     for (size_t i = 0; i < file->length; i++)
@@ -207,6 +211,7 @@ static void close_file(struct source_file *file) {
     memory_free(file->bytes);
     memory_free(file->starts);
     memory_free(file->loop);
+    memory_free(file->first);
     memory_free(file->loops);
     buffer_finish(&file->chain);
     memory_free(file);
@@ -288,6 +293,11 @@ static struct text text_of_line(const struct source_file *file, uint32_t line) {
 struct text source_files_line(struct source_files *files, struct text path, uint32_t line) {
     const struct source_file *file = find_file(files, path, line);
     return file ? text_of_line(file, line) : TEXT("");
+}
+
+uint32_t source_files_statement(struct source_files *files, struct text path, uint32_t line) {
+    const struct source_file *file = find_file(files, path, line);
+    return file ? file->first[line - 1] : 0;
 }
 
 struct text source_files_loops(struct source_files *files, struct text path, uint32_t line) {

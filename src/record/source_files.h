@@ -22,6 +22,8 @@ struct source_files {
 /* The line's text without indentation and comment; empty: unknown. Valid until
  * source_files_finish(). */
 struct text source_files_line(struct source_files *files, struct text path, uint32_t line);
+/* The first line of the statement that the line belongs to; 0: unknown. */
+uint32_t source_files_statement(struct source_files *files, struct text path, uint32_t line);
 /* The loops of the function around the line, outermost first: "LINE TEXT" each, separated by
  * newlines. A loop's own line is inside it. Valid until the next call. */
 struct text source_files_loops(struct source_files *files, struct text path, uint32_t line);

@@ -31,7 +31,7 @@ struct spool_entities {
         uint32_t thread;           /* row */
         struct spool_call pending; /* a long call without its end; head.kind 0: none */
         struct spool_stacks stacks;
-    } * *lanes;                    /* by number; NULL: unknown */
+    } * *lanes; /* by number; NULL: unknown */
     size_t lane_capacity;
 
     struct spool_process_state {

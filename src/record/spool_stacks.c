@@ -70,6 +70,7 @@ static struct row_stack frame_row(const struct spool_stack_code *code, uint32_t 
         .line = line,
         .offset = offset > 0 ? (uint32_t)offset : 0,
         .function_line = code->first_line > 0 ? (uint32_t)code->first_line : 0,
+        .statement = source_files_statement(sources, path, line),
         .source = trace_writer_string(writer, source_files_line(sources, path, line)),
         .loops = trace_writer_string(writer, source_files_loops(sources, path, line)),
     };

@@ -58,6 +58,7 @@
     X(line, U32)                                                                                   \
     X(offset, U32)        /* of the instruction from the start of the function, in bytes */        \
     X(function_line, U32) /* where the function begins in the file */                              \
+    X(statement, U32)     /* first line of the statement that the line belongs to */               \
     X(source, STRING)     /* text of the line */                                                   \
     X(loops, STRING)      /* of the function around the line, outermost first: "LINE TEXT" each,   \
                              separated by newlines */
