@@ -142,7 +142,8 @@ struct turn_finder {
     unsigned depth;                      /* of its frame in a path */
     struct path before, now, first_path; /* of the calls, and of the turn's first */
     uint32_t first;                      /* stack of the turn's first call */
-    uint32_t first_name;
+    uint32_t repeated; /* with equal stacks: the name that begins a turn when it comes again */
+    bool seen;         /* in this turn */
 };
 
 enum step_kind { SAME_TURN, NEXT_TURN, REPEATED /* equal stacks */ };
@@ -238,7 +239,7 @@ static enum step_kind compare(const struct turn_finder *finder, uint32_t name) {
         return SAME_TURN;
     if (depth < a->count)
         return NEXT_TURN; /* back from a function that the same instruction called */
-    return name == finder->first_name && a->count == b->count ? REPEATED : SAME_TURN;
+    return name == finder->repeated && finder->seen ? REPEATED : SAME_TURN;
 }
 
 /* A kernel's name tells more than the call's. */
@@ -306,7 +307,7 @@ static struct timed_call *thread_calls(const struct model *model, uint32_t threa
 }
 
 static bool begin_turn(struct turn_finder *finder, struct loop_turns *turns, int64_t start,
-                       uint32_t stack, uint32_t name, struct status *status) {
+                       uint32_t stack, struct status *status) {
     if (!GROW(turns->list, &turns->capacity, turns->count + 1, status))
         return false;
     if (turns->count && turns->list[turns->count - 1].end > start)
@@ -314,8 +315,37 @@ static bool begin_turn(struct turn_finder *finder, struct loop_turns *turns, int
     turns->list[turns->count++] = (struct loop_turn){start, INT64_MAX};
     finder->first = stack;
     finder->first_path = finder->now;
-    finder->first_name = name;
+    finder->seen = false;
     return true;
+}
+
+/* The most frequent name among the calls with the stack of the loop's first call: the first turns
+ * may also load modules or allocate. */
+static bool find_repeated(struct turn_finder *finder, const struct timed_call *calls, size_t count,
+                          const uint32_t *names, struct status *status) {
+    const struct trace *trace = finder->model->trace;
+    struct map counts = {0};
+    uint32_t stack = 0;
+    uint64_t most = 0;
+    bool ok = true;
+    finder->repeated = 0;
+    for (size_t i = 0; i < count && ok; i++) {
+        uint32_t of_call = trace->call.stack[calls[i].call], name = names[calls[i].call];
+        if (!is_inside(finder->loops, finder->loops->inner[of_call], finder->loop))
+            continue;
+        stack = stack ? stack : of_call;
+        if (of_call != stack)
+            continue;
+        const uint64_t *known = map_find(&counts, name);
+        uint64_t number = (known ? *known : 0) + 1;
+        ok = map_set(&counts, name, number, status);
+        if (number > most) {
+            most = number;
+            finder->repeated = name;
+        }
+    }
+    map_finish(&counts);
+    return ok;
 }
 
 /* `repeats`: equal stacks are turns. */
@@ -338,8 +368,9 @@ static bool walk_turns(struct turn_finder *finder, const struct timed_call *call
         read_path(model->trace, stack, &finder->now);
         enum step_kind kind = left ? NEXT_TURN : compare(finder, names[call]);
         if ((kind == NEXT_TURN || (kind == REPEATED && repeats)) &&
-            !begin_turn(finder, turns, calls[i].start, stack, names[call], status))
+            !begin_turn(finder, turns, calls[i].start, stack, status))
             return false;
+        finder->seen |= stack == finder->first && names[call] == finder->repeated;
         *jumps += !left && kind == NEXT_TURN;
         left = false;
         last_end = model_call_end(model, call);
@@ -364,7 +395,8 @@ bool loops_turns(const struct model *model, const struct loops *loops, uint32_t 
         finder->loop = index + 1;
         read_path(model->trace, loops->list[index].caller, &finder->now);
         finder->depth = finder->now.count;
-        ok = walk_turns(finder, calls, count, names, false, turns, &jumps, status) &&
+        ok = find_repeated(finder, calls, count, names, status) &&
+             walk_turns(finder, calls, count, names, false, turns, &jumps, status) &&
              (jumps || walk_turns(finder, calls, count, names, true, turns, &jumps, status));
     }
     memory_free(finder);
