@@ -315,7 +315,8 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
                    "start duration queue kind name correlation bytes direction from_memory "
                    "to_memory",
                    status) &&
-        trace_load(trace, TABLE_CALL, "start duration thread name class correlation", status) &&
+        trace_load(trace, TABLE_CALL, "start duration thread name class correlation stack",
+                   status) &&
         trace_load(trace, TABLE_RANGE, "start duration thread queue name category", status) &&
         trace_load(trace, TABLE_WAIT, "start duration queue kind awaited correlation", status) &&
         trace_load(trace, TABLE_SAMPLE, "time thread stack weight", status) &&

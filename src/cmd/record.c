@@ -109,6 +109,7 @@ static bool read_options(const struct command_line *line, struct record_options 
                                                       : RECORD_AUTO,
         .capture_range = command_value(line, "capture-range"),
         .graph_nodes = is_given(line, "graph", "node"),
+        .python_lines = command_value(line, "python-lines"),
         .store_environment = command_flag(line, "store-env"),
         .pipe_was_ignored = command_pipe_was_ignored(line),
         .device_facts = peaks_option_facts,

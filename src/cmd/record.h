@@ -20,6 +20,7 @@
     {"no-sampling", 0, NULL, "do not sample the CPU"}, \
     {"stacks", 0, "dwarf|fp", "unwind with DWARF CFI (default) or frame pointers"}, \
     {"graph", 0, "node|graph", "record each node of CUDA graphs, or each launch (default)"}, \
+    {"python-lines", 0, "off|waits|all", "Python lines of no call, all but launches, or all (default)"}, \
     {"env", 0, "NAME=VALUE", "set an environment variable of the program; repeatable"}, \
     {"store-env", 0, NULL, "store the environment in the trace"}, \
     {"quiet", 'q', NULL, "do not print the summary"}

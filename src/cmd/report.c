@@ -135,11 +135,21 @@ static const struct format_suffix suffixes[] = {{".md", "md"},
                                                 {".txt", "text"},
                                                 {0}};
 
+/* The parts that --section or --by name; or NULL. */
+static const char *sections_of(const struct command_line *line) {
+    const char *by = command_value(line, "by");
+    if (!by)
+        return command_value(line, "section");
+    return strcmp(by, "line") == 0 ? "lines" : "kernels";
+}
+
 /* What does not go together; or NULL. */
 static const char *contradiction(const struct command_line *line, const char *format,
                                  unsigned traces) {
-    const char *output = command_value(line, "output"), *sections = command_value(line, "section");
+    const char *output = command_value(line, "output"), *sections = sections_of(line);
     bool page = format && strcmp(format, "html") == 0;
+    if (command_value(line, "by") && command_value(line, "section"))
+        return "--by names a table, and so does --section: give one of them";
     if (traces > 1 && !page)
         return "two traces are compared on a page: add --format html -o FILE";
     if (page && (!output || strcmp(output, "-") == 0) && isatty(STDOUT_FILENO))
@@ -175,13 +185,13 @@ static int run_report(const struct command_line *line) {
         return command_usage(line, "%s", wrong);
     /* these two are read by people: their figures are about the part that the verdict is about */
     options.steady = is_text(format) || strcmp(format, "md") == 0;
-    if (!report_check_sections(command_value(line, "section"), &status) ||
+    if (!report_check_sections(sections_of(line), &status) ||
         !command_count(line, "top", &options.top, &status) || !select_check(&options, &status) ||
         !output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status))
         return command_fail(line, &status);
     struct report_style style = report_style(&output);
     style.full = command_flag(line, "full");
-    style.sections = command_value(line, "section");
+    style.sections = sections_of(line);
     bool ok = count > 1 ? print_both(&options, traces[1], skip_invalid, &output, &status)
                         : print_one(&options, format, &style, skip_invalid, &output, &status);
     ok = output_close(&output, ok, &status);
@@ -191,6 +201,7 @@ static int run_report(const struct command_line *line) {
 
 static const struct command_option options[] = {
     {"section", 'S', "NAME[,NAME]", "print these parts only; the last line of a report names them"},
+    {"by", 0, "line|kernel", "print one table only: the program's lines, or the kernels"},
     {"full", 0, NULL, "print every part"},
     {"device", 'd', "LABEL", "only this device, as the report names it"},
     {"range", 'r', "NAME", "only what was launched inside ranges of this name"},

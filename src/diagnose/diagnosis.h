@@ -42,6 +42,8 @@ diagnose_rule diagnose_compilation, diagnose_allocation, diagnose_transfers, dia
 void diagnose_healthy(struct diagnosis *diagnosis);
 /* One gap is more than half of a run without steps, and no finding recovers half of that gap. */
 bool has_dominant_gap(const struct diagnosis *diagnosis);
+/* Adds the lines of the program to the evidence of the findings. */
+void diagnose_lines(struct diagnosis *diagnosis);
 /* Lists what the trace does not contain. */
 void diagnose_missing(struct diagnosis *diagnosis);
 /* No finding recovers more than 5 % of the time; remarks do not count. */

@@ -67,7 +67,8 @@ enum evidence_kind {
     EVIDENCE_RANGE,
     EVIDENCE_CALL,
     EVIDENCE_FUNCTION,
-    EVIDENCE_GAP
+    EVIDENCE_GAP,
+    EVIDENCE_LINE /* of the program's source */
 };
 struct evidence {
     enum evidence_kind kind;

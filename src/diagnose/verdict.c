@@ -463,6 +463,8 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
         (verdict->count == 0 || verdict->findings[0].minor || has_dominant_gap(&diagnosis)))
         diagnose_healthy(&diagnosis);
     find_additional(&diagnosis);
+    if (!diagnosis.failed)
+        diagnose_lines(&diagnosis);
     diagnose_missing(&diagnosis);
     if (!diagnosis.failed)
         diagnose_summarize(&diagnosis);

@@ -63,6 +63,10 @@ static void parse_option(struct probe_options *options, struct text word) {
         options->cuda = !text_is(value, "0");
     else if (text_is(name, "graph"))
         options->graph_nodes = text_is(value, "node");
+    else if (text_is(name, "python"))
+        options->python = text_is(value, "off")     ? PYTHON_LINES_OFF
+                          : text_is(value, "waits") ? PYTHON_LINES_WAITS
+                                                    : PYTHON_LINES_ALL;
     else if (text_is(name, "limit") && text_to_u64(value, &number))
         options->limit = number;
     else if (text_is(name, "from") && text_to_u64(value, &number) && number < INT64_MAX)

@@ -33,6 +33,7 @@
  *   nvtx=0            no NVTX ranges
  *   cuda=0            no CUDA
  *   graph=node        record each node of a CUDA graph; graph=graph: each launch as a whole
+ *   python=off        no Python stacks; python=waits: not at launches
  *   limit=BYTES       limit of the spool's files
  *   from=TIME         drop events that begin before it, in nanoseconds of CLOCK_MONOTONIC
  *   capture=RANGE     record only inside "cudaProfilerApi" or "nvtx:NAME"; the last word, because a
@@ -40,8 +41,11 @@
  *
  * Default: NVTX and CUDA, graphs as a whole. Unknown words are ignored, because the recorder may be
  * of a later version. */
+enum python_lines { PYTHON_LINES_ALL, PYTHON_LINES_WAITS, PYTHON_LINES_OFF };
+
 struct probe_options {
     bool nvtx, cuda;
+    enum python_lines python;
     bool graph_nodes;
     uint64_t limit;      /* 0: the spool's default */
     int64_t from;        /* 0: no lower limit */
@@ -68,6 +72,7 @@ struct probe_thread {
     uint32_t entered;       /* times, to measure one of many */
     int64_t entered_at;     /* start of a timed entry, else 0 */
     int64_t tid;
+    struct python_stacks *python;       /* NULL: no Python stack was read */
     uint64_t ranges;                    /* number of ranges begun */
     uint32_t depth, too_deep;           /* pushed ranges, and pushes beyond NVTX_DEPTH */
     char converted[SPOOL_TEXT_MAX + 8]; /* wide string converted to UTF-8 */
@@ -98,6 +103,15 @@ void cost_finish(void);
 
 /* The tid of the calling thread; may be called outside the probe. */
 int64_t probe_thread_id(void);
+
+/* The stack of the calling thread: the value of the member `stack` of a record that is written to
+ * thread->lane next. Call it inside the recorded call, before spool_begin(). `class` is the call's
+ * enum call_class. 0: the thread runs no Python, or the recorder wants no stack for this class. */
+uint32_t probe_stack(struct probe_thread *thread, unsigned class);
+/* When the thread ends. */
+void probe_stack_ended(struct probe_thread *thread);
+/* The recorder's setting. */
+enum python_lines probe_python_lines(void);
 
 /* A key and value for the trace's meta table. */
 void probe_put_meta(struct probe_thread *thread, const char *key, struct text value);

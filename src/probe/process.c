@@ -39,6 +39,10 @@ static _Atomic uint32_t thread_serial;
 static _Atomic uint32_t lock_word;
 static pthread_key_t thread_key;
 
+enum python_lines probe_python_lines(void) {
+    return the_probe->options.python;
+}
+
 bool probe_lock(void) {
     return lock_acquire(&lock_word);
 }
@@ -173,6 +177,7 @@ static void end_thread(void *value) {
         nvtx_thread_ended(thread);
         spool_lane_close(the_probe->spool, thread->lane);
     }
+    probe_stack_ended(thread);
     pages_free(thread, sizeof *thread);
     errno = error;
 }

@@ -138,6 +138,8 @@ static char *probe_options(struct environment *environment, const struct record_
     struct buffer text = {0};
     buffer_printf(&text, "cuda=%d,graph=%s", options->backend != RECORD_CPU,
                   options->graph_nodes ? "node" : "graph");
+    if (options->python_lines)
+        buffer_printf(&text, ",python=%s", options->python_lines);
     /* the program starts a little later: events that are still too early are skipped by drain.c */
     if (options->delay > 0)
         buffer_printf(&text, ",from=%lld",

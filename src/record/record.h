@@ -25,6 +25,7 @@ struct record_options {
     uint64_t max_bytes;        /* stop at this file size; 0: no limit */
     uint64_t ring_bytes;       /* keep only the last bytes; 0: all */
     bool graph_nodes;          /* record each node of CUDA graphs */
+    const char *python_lines;  /* "off", "waits" or "all"; NULL: all */
     struct perf_options perf;
     bool no_sampling;
     const char *const *variables;      /* NAME=VALUE for the target; terminated by NULL */

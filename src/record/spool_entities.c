@@ -261,8 +261,10 @@ uint32_t spool_entity_queue(struct spool_entities *entities, unsigned process, u
 
 void spool_entities_finish(struct spool_entities *entities) {
     for (size_t i = 0; i < entities->lane_capacity; i++) {
-        if (entities->lanes[i])
+        if (entities->lanes[i]) {
             memory_free(entities->lanes[i]->strings);
+            spool_stacks_finish(&entities->lanes[i]->stacks);
+        }
         memory_free(entities->lanes[i]);
     }
     for (size_t i = 0; i < entities->process_state_capacity; i++)
@@ -272,6 +274,7 @@ void spool_entities_finish(struct spool_entities *entities) {
     memory_free(entities->device_rows);
     memory_free(entities->queue_rows);
     map_finish(&entities->threads);
+    spool_frame_rows_finish(&entities->frames);
     intern_finish(&entities->devices);
     intern_finish(&entities->queues);
     memset(entities, 0, sizeof *entities);

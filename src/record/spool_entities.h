@@ -11,6 +11,7 @@
 #include "record/gpu_counters.h"
 #include "record/processes.h"
 #include "record/record.h"
+#include "record/spool_stacks.h"
 #include "spool/spool.h"
 #include "trace/writer.h"
 
@@ -29,7 +30,8 @@ struct spool_entities {
         unsigned process;
         uint32_t thread;           /* row */
         struct spool_call pending; /* a long call without its end; head.kind 0: none */
-    } * *lanes;                    /* by number; NULL: unknown */
+        struct spool_stacks stacks;
+    } * *lanes; /* by number; NULL: unknown */
     size_t lane_capacity;
 
     struct spool_process_state {
@@ -48,6 +50,7 @@ struct spool_entities {
     size_t process_state_capacity;
 
     struct map threads; /* process and tid -> row */
+    struct spool_frame_rows frames;
 
     struct intern devices; /* by uuid */
     uint32_t *device_rows;

@@ -114,6 +114,7 @@ static void write_call(const struct spool_origin *origin, const struct spool_cal
         .class = call->class < CALL_CLASSES ? call->class : CALL_OTHER,
         .correlation = call->correlation,
         .result = call->result,
+        .stack = spool_stacks_row(&origin->lane->stacks, call->stack),
     };
     rows->calls++;
     trace_write_call(writer_of(origin), &row);

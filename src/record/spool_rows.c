@@ -192,6 +192,13 @@ static bool handle_meta(const struct spool_origin *origin, const struct spool_me
     return is_reserved(key) || write_meta(origin, key, value);
 }
 
+static bool handle_code(const struct spool_origin *origin, const struct spool_code *code) {
+    return spool_stacks_code(&origin->lane->stacks, code,
+                             spool_origin_string(origin, code->head.text),
+                             spool_origin_string(origin, code->file),
+                             spool_origin_text(origin, code->file), origin->status);
+}
+
 static bool handle_record(const struct spool_origin *origin, const struct spool_head *record) {
     const void *whole = record;
     struct spool_entities *entities = &origin->rows->entities;
@@ -238,6 +245,13 @@ static bool handle_record(const struct spool_origin *origin, const struct spool_
         return handle_meta(origin, whole);
     case SPOOL_PAUSED:
         return handle_paused(origin, whole);
+    case SPOOL_CODE:
+        return handle_code(origin, whole);
+    case SPOOL_CODE_LINES:
+        return spool_stacks_lines(&origin->lane->stacks, whole);
+    case SPOOL_FRAME:
+        return spool_stacks_frame(&origin->lane->stacks, &entities->frames, whole, entities->writer,
+                                  origin->status);
     default:
         origin->rows->invalid++;
         return true;

@@ -10,7 +10,8 @@ static void write_text(struct json *json, const char *key, const char *value) {
 }
 
 static const char *evidence_kind_name(unsigned kind) {
-    static const char *const names[] = {"text", "kernel", "range", "call", "function", "gap"};
+    static const char *const names[] = {"text",     "kernel", "range", "call",
+                                        "function", "gap",    "line"};
     return names[kind];
 }
 

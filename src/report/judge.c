@@ -126,7 +126,8 @@ static void write_options(const struct report *report, bool steady, struct buffe
     const struct report_options *options = &report->options;
     const char *const given[][2] = {{"--device", options->device},
                                     {"--range", options->range},
-                                    {"--steps", steady          ? "steady"
+                                    {"--steps", report->loop    ? report->loop
+                                                : steady        ? "steady"
                                                 : report->whole ? "all"
                                                                 : options->steps},
                                     {"--window", options->window}};

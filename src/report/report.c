@@ -63,6 +63,7 @@ enum run_question {
     ASK_ALL_KERNELS,
     ASK_MEDIAN_DELAY,
     ASK_CALLS,
+    ASK_LINES,
     ASK_SYNCS,
     ASK_RANGES,
     ASK_SAMPLES,
@@ -85,6 +86,9 @@ static bool ask_run(struct report *report, enum run_question question, struct st
                                      status);
     case ASK_CALLS:
         return calls_find(model, host, &report->calls, status);
+    case ASK_LINES:
+        return lines_find(model, &report->host, selections_of(report), host, &report->lines,
+                          status);
     case ASK_SYNCS:
         return syncs_find(model, &report->host, host, &report->syncs, status);
     case ASK_RANGES:
@@ -114,7 +118,7 @@ static bool ask(void *context, size_t index, struct status *status) {
 static bool prepare(void *context, size_t index, struct status *status) {
     struct report *report = context;
     if (index)
-        return steps_find(&report->model, &report->steps, status);
+        return steps_find(&report->model, report->loop, &report->steps, status);
     if (!host_build(&report->host, &report->model, status) ||
         !gaps_sum_threads(&report->model, &report->host, &report->gap_totals, status))
         return false;
@@ -243,6 +247,10 @@ bool report_build(struct report *report, struct trace *trace, const struct repor
                   struct status *status) {
     memset(report, 0, sizeof *report);
     report->options = *options;
+    if (options->steps && select_is_loop(options->steps)) {
+        report->loop = options->steps;
+        report->options.steps = "steady";
+    }
     bool ok =
         model_build(&report->model, trace, status) &&
         pauses_find(&report->model, &report->pauses, status) &&
@@ -276,6 +284,7 @@ void report_finish(struct report *report) {
     selection_finish(&report->host_selection);
     kernels_finish(&report->kernels);
     calls_finish(&report->calls);
+    lines_finish(&report->lines);
     syncs_finish(&report->syncs);
     ranges_finish(&report->ranges);
     samples_finish(&report->samples);

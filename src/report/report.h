@@ -17,6 +17,7 @@
 #include "analysis/host.h"
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
+#include "analysis/lines.h"
 #include "analysis/memory_use.h"
 #include "analysis/model.h"
 #include "analysis/pauses.h"
@@ -37,7 +38,8 @@ struct report_options {
     const char *trace_name;     /* as the user gave it */
     const char *device;         /* label of the one device to report on; NULL: all that worked */
     const char *range;          /* NULL: the whole run */
-    const char *steps;          /* "A-B", "A", "steady" or "all"; steps count from 1 */
+    const char *steps;          /* "A-B", "A", "steady" or "all"; steps count from 1; or "FILE:LINE"
+                                   of a loop, whose steady turns are then meant */
     const char *window;         /* "T1,T2" from the run's start: 10ms,1.5s */
     bool steady;                /* without any of these: the part that a verdict is about */
     unsigned top;               /* rows of each table */
@@ -82,11 +84,13 @@ struct report {
 
     /* Of the host. */
     struct calls calls;
+    struct lines lines;
     struct syncs syncs;
     struct ranges ranges;
     struct samples samples;
     struct counters counters;
     struct memory_use *memory; /* by device id; [0] host */
+    const char *loop;          /* options.steps named it; options.steps is "steady" then; or NULL */
     struct steps steps;
     struct data_quality quality;
 

@@ -29,7 +29,7 @@
 #define SPOOL_VARIABLE "RIDGE_SPOOL" /* the folder */
 #define SPOOL_OPTIONS "RIDGE_PROBE"  /* options of the probe, see probe/probe.h */
 enum {
-    SPOOL_VERSION = 2,
+    SPOOL_VERSION = 3,
     SPOOL_SEGMENT_BYTES = 1 << 20, /* maximum; the first segments of a lane are shorter */
     SPOOL_RECORD_MAX = 8192,
     SPOOL_TEXT_MAX = 4096,
@@ -58,6 +58,9 @@ enum spool_kind {
     SPOOL_DROPPED, /* number of records lost by the source, and why */
     SPOOL_META,    /* key and value */
     SPOOL_PAUSED,  /* struct spool_paused: the process is not recorded */
+    SPOOL_CODE,    /* struct spool_code: before its first frame in the lane */
+    SPOOL_CODE_LINES,
+    SPOOL_FRAME, /* struct spool_frame: before the first record of that stack in the lane */
     SPOOL_KINDS
 };
 
@@ -87,8 +90,8 @@ struct spool_call {
     uint32_t duration; /* UINT32_MAX: see above */
     uint32_t correlation;
     int32_t result;
-    uint8_t class; /* enum call_class */
-    uint8_t unused[3];
+    uint32_t class : 8;  /* enum call_class */
+    uint32_t stack : 24; /* number of a frame, or 0 */
 };
 struct spool_kernel {
     struct spool_head head;
@@ -172,6 +175,28 @@ struct spool_meta {
 struct spool_paused {
     struct spool_head head;
     int64_t start, end; /* end 0: not ended */
+};
+
+/* A Python code object. Its line table follows in parts of SPOOL_CODE_LINES. Numbers of code
+ * objects and frames belong to the lane; a lane may use a number again for another one. */
+struct spool_code {
+    struct spool_head head; /* text: the qualified name */
+    uint32_t number;
+    uint32_t file; /* text number */
+    int32_t first_line;
+    uint32_t format; /* enum cpython_lines */
+    uint32_t table_bytes, unused;
+};
+struct spool_code_lines {
+    struct spool_head head;
+    uint32_t number, offset, bytes, unused; /* the bytes follow */
+};
+/* A stack: a frame and the stack of its caller. */
+struct spool_frame {
+    struct spool_head head;
+    uint32_t number, parent; /* parent 0: the outermost frame */
+    uint32_t code;
+    int32_t offset; /* of the instruction, in bytes */
 };
 
 /* ---- Writing, in the target -------------------------------------------------------------- */

@@ -120,6 +120,7 @@ static void record_call(const struct function *function, const struct cuda_order
         .correlation = ended->correlation,
         .result = result,
         .class = function->class,
+        .stack = probe_stack(thread, function->class) & 0xFFFFFF,
     };
     put_call(thread->lane, spool_constant(thread->lane, function->name), &call);
     if (call.duration == UINT32_MAX) {
