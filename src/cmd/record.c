@@ -72,7 +72,7 @@ static bool read_sampling(const struct command_line *line, struct record_options
     if (is_given(line, "stacks", "fp"))
         options->perf.stacks = PERF_STACKS_FP;
     options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA ||
-                           options->backend == RECORD_OPENCL;
+                           options->backend == RECORD_OPENCL || options->backend == RECORD_VULKAN;
     if (!command_count(line, "sample-rate", &options->perf.rate, status))
         return false;
     if (options->perf.rate > SAMPLE_RATE_MAX)
@@ -109,10 +109,12 @@ static bool read_options(const struct command_line *line, struct record_options 
         .replace = command_flag(line, "force"),
         .backend = is_given(line, "backend", "cuda")     ? RECORD_CUDA
                    : is_given(line, "backend", "opencl") ? RECORD_OPENCL
+                   : is_given(line, "backend", "vulkan") ? RECORD_VULKAN
                    : is_given(line, "backend", "cpu")    ? RECORD_CPU
                                                          : RECORD_AUTO,
         .capture_range = command_value(line, "capture-range"),
         .graph_nodes = is_given(line, "graph", "node"),
+        .vulkan_dispatches = is_given(line, "vulkan", "dispatch"),
         .store_environment = command_flag(line, "store-env"),
         .pipe_was_ignored = command_pipe_was_ignored(line),
         .device_facts = peaks_option_facts,

@@ -1,8 +1,8 @@
 /* The probe: libridge-probe.so, which runs inside the recorded process.
  *
- * The CUDA driver and NVTX load it and call InitializeInjection() and InitializeInjectionNvtx2(); an
- * OpenCL loader loads it as a layer and calls clInitLayer().
- * Events are written to the spool on the calling thread:
+ * The CUDA driver and NVTX load it and call InitializeInjection() and InitializeInjectionNvtx2();
+ * loaders of OpenCL and Vulkan load it as a layer and call clInitLayer() and
+ * vkNegotiateLoaderLayerInterfaceVersion(). Events are written to the spool on the calling thread:
  *
  *   struct probe_thread *thread = probe_enter();
  *   if (thread) {
@@ -34,6 +34,8 @@
  *   nvtx=0            no NVTX ranges
  *   cuda=0            no CUDA
  *   opencl=0          no OpenCL
+ *   vulkan=0          no Vulkan; vulkan=dispatch: times for each command instead of groups
+ *   vulkan_clock=own  do not use calibrated timestamps of the driver, for tests
  *   graph=node        record each node of a CUDA graph; graph=graph: each launch as a whole
  *   limit=BYTES       limit of the spool's files
  *   from=TIME         drop events that begin before it, in nanoseconds of CLOCK_MONOTONIC
@@ -43,7 +45,8 @@
  * Default: all APIs, graphs as a whole. Unknown words are ignored, because the recorder may be
  * of a later version. */
 struct probe_options {
-    bool nvtx, cuda, opencl;
+    bool nvtx, cuda, opencl, vulkan;
+    bool vulkan_dispatches, vulkan_own_clock;
     bool graph_nodes;
     uint64_t limit;      /* 0: the spool's default */
     int64_t from;        /* 0: no lower limit */
@@ -119,6 +122,9 @@ bool probe_cuda_start(struct probe *probe);
  * False when the version of that copy is unknown. */
 typedef const void *nvtx_export_table(uint32_t table);
 bool nvtx_install(nvtx_export_table *tables);
+/* A range of the calling thread that is not NVTX's. begin returns its id; 0: dropped. */
+uint64_t probe_range_begin(const char *name);
+void probe_range_end(uint64_t id);
 /* Ends the open ranges of a thread that exits. */
 void nvtx_thread_ended(struct probe_thread *thread);
 

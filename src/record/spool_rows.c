@@ -241,6 +241,8 @@ static bool handle_record(const struct spool_origin *origin, const struct spool_
         return handle_meta(origin, whole);
     case SPOOL_PAUSED:
         return handle_paused(origin, whole);
+    case SPOOL_QUEUE_RANGE:
+        return spool_handle_queue_range(origin, whole);
     default:
         origin->rows->invalid++;
         return true;

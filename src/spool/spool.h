@@ -54,10 +54,11 @@ enum spool_kind {
     SPOOL_MEMORY, /* struct spool_memory */
     SPOOL_DEVICE, /* struct spool_device: before its first activity */
     SPOOL_QUEUE,
-    SPOOL_CLOCK,   /* error bound of the device's clock against CLOCK_MONOTONIC */
-    SPOOL_DROPPED, /* number of records lost by the source, and why */
-    SPOOL_META,    /* key and value */
-    SPOOL_PAUSED,  /* struct spool_paused: the process is not recorded */
+    SPOOL_CLOCK,       /* error bound of the device's clock against CLOCK_MONOTONIC */
+    SPOOL_DROPPED,     /* number of records lost by the source, and why */
+    SPOOL_META,        /* key and value */
+    SPOOL_PAUSED,      /* struct spool_paused: the process is not recorded */
+    SPOOL_QUEUE_RANGE, /* struct spool_queue_range: a label of a queue's work */
     SPOOL_KINDS
 };
 
@@ -176,6 +177,12 @@ struct spool_meta {
 struct spool_paused {
     struct spool_head head;
     int64_t start, end; /* end 0: not ended */
+};
+
+struct spool_queue_range {
+    struct spool_head head; /* text: the name */
+    int64_t start, end;
+    uint32_t device, context, stream, unused;
 };
 
 /* ---- Writing, in the target -------------------------------------------------------------- */
