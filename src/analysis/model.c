@@ -332,7 +332,6 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
         trace_unload(trace, TABLE_ACTIVITY, "correlation");
         trace_unload(trace, TABLE_CALL, "correlation");
         ok = find_span(model, status);
-        trace_unload(trace, TABLE_RANGE, "queue");
         ok = ok && order_activities(model, status) && order_calls(model, status) &&
              mark_pageable(model, status) && order_ranges(model, status) &&
              name_devices(model, status);

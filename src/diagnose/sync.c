@@ -82,7 +82,7 @@ void diagnose_sync(struct diagnosis *diagnosis) {
                  from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding, "%s",
                   scalar->count > plain->count
-                      ? facts->framework == FRAMEWORK_OPENCL
+                      ? framework_is_plain(facts->framework)
                             ? "The program reads values from the device in the loop. The host "
                               "waits for the value, then the device waits for the next launch."
                             : "The program reads values from the device in the loop (.item(), "
@@ -95,7 +95,7 @@ void diagnose_sync(struct diagnosis *diagnosis) {
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-sync", "%s",
                 remedy_text(facts->framework, REMEDY_NO_SYNC));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
-                facts->framework == FRAMEWORK_OPENCL
+                framework_is_plain(facts->framework)
                     ? "Branch on the device instead"
                     : "Branch on the device instead (masks, conditional graph nodes)");
 }

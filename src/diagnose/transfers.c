@@ -131,7 +131,7 @@ static int64_t find_pageable(struct diagnosis *diagnosis) {
     finding_gain(diagnosis, finding, "with pinned memory, %s",
                  from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding, "%s",
-                  facts->framework == FRAMEWORK_OPENCL
+                  framework_is_plain(facts->framework)
                       ? "A driver usually stages pageable memory through a pinned buffer of its "
                         "own: the data is copied twice."
                       : "The driver stages pageable memory through its own pinned buffer, and the "

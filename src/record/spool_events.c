@@ -196,7 +196,7 @@ bool spool_handle_queue_range(const struct spool_origin *origin,
         .start = range->start,
         .duration = range->end - range->start,
         .name = spool_origin_string(origin, range->head.text),
-        .category = RANGE_DEVICE,
+        .category = RANGE_ANNOTATION,
     };
     if (!find_queue(origin, range->device, range->context, range->stream, &row.queue))
         return false;

@@ -224,6 +224,8 @@ static void start_recording(struct vulkan_device *device,
     vulkan_device_describe(device);
     vulkan_clock_start(device, info);
     device->records = true;
+    vulkan_put_meta("vulkan.recorded",
+                    vulkan_probe_by_dispatch() ? TEXT("by dispatch") : TEXT("by group"));
     vulkan_reader_start();
 }
 
