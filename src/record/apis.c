@@ -17,7 +17,8 @@ static const struct {
 } table[] = {
     {"libOpenCL.so", "OpenCL", "opencl.recorded",
      "the program made no OpenCL call, or this loader does not support layers (see ridge doctor)"},
-    {"libvulkan.so", "Vulkan", "vulkan.recorded", "import a trace of nsys or Perfetto"},
+    {"libvulkan.so", "Vulkan", "vulkan.recorded",
+     "the program created no device, or VK_INSTANCE_LAYERS was changed (see ridge doctor)"},
     {"libamdhip64.so", "HIP", NULL,
      "record with rocprofv3 or torch.profiler, and import the trace"},
     {"libze_loader.so", "Level Zero", NULL, "import a Chrome trace of another tool"},

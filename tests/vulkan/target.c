@@ -518,8 +518,8 @@ static void threads(unsigned count) {
     copies = fills = 4ul * count;
 }
 
-/* The time of a submission with one dispatch, for measurements by hand. */
-static void timing(struct gpu *gpu, unsigned count) {
+/* The microseconds of a submission of PER_BUFFER dispatches. */
+static double time_submissions(struct gpu *gpu, unsigned count) {
     enum { IN_FLIGHT = 8 };
     vk_command_buffer buffers[IN_FLIGHT];
     vk_handle fences[IN_FLIGHT];
@@ -545,10 +545,22 @@ static void timing(struct gpu *gpu, unsigned count) {
     clock_gettime(CLOCK_MONOTONIC, &to);
     for (unsigned i = 0; i < IN_FLIGHT; i++)
         gpu->vk.vkDestroyFence(gpu->device, fences[i], NULL);
-    printf("%.0f ns per submission of %d dispatches\n",
-           ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / count,
-           PER_BUFFER);
     dispatches += (unsigned long)count * PER_BUFFER;
+    gpu->vk.vkFreeCommandBuffers(gpu->device, gpu->pools[0], IN_FLIGHT, buffers);
+    return ((double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3) /
+           count;
+}
+
+/* For tests/bench/overhead: prints "ready", then the microseconds per submission of a round for
+ * each line that it reads. */
+static void served(struct gpu *gpu, unsigned count) {
+    char line[64];
+    printf("ready\n");
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        printf("%.4f\n", time_submissions(gpu, count));
+        fflush(stdout);
+    }
 }
 
 static void print_counts(void) {
@@ -615,7 +627,7 @@ static const struct scenario {
                  {"many", many},     {"grouped", grouped},
                  {"large", large},   {"simultaneous", simultaneous},
                  {"queues", queues}, {"labels", labels},
-                 {"timing", timing}, {"own-queries", own_queries}};
+                 {"served", served}, {"own-queries", own_queries}};
 
 int main(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "steps";

@@ -455,7 +455,7 @@ static void begin_render_pass(struct vulkan_device *device, vk_command_buffer bu
 
 static void end_render_pass(struct vulkan_device *device, vk_command_buffer buffer) {
     struct commands *commands = commands_of(device, buffer);
-    if (!commands || !commands->recording || commands->secondary)
+    if (!commands || !commands->recording)
         return;
     commands->in_render_pass = false;
     close_group(commands);

@@ -156,6 +156,8 @@ static void fill_device(struct vulkan_device *device) {
     found = get(device->handle, #name);                                                            \
     if (!found && (alias))                                                                         \
         found = get(device->handle, alias);                                                        \
+    if (!found && strstr(#name, "DebugUtils")) /* of an instance extension */                      \
+        found = device->instance->get_function(device->instance->handle, #name);                   \
     device->next.name = (result(*) parameters)found;
     VULKAN_DEVICE_FUNCTIONS(FILL)
 #undef FILL

@@ -176,6 +176,7 @@ struct vulkan_submission {
     uint64_t *results;
     uint32_t words; /* results, without the marker */
     uint32_t correlation;
+    uint32_t looks; /* passes of the reader in which a result was missing */
     int64_t submitted_at;
     bool captured;
     _Atomic bool done;

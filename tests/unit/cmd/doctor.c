@@ -37,7 +37,7 @@ static struct doctor_facts healthy(void) {
         .python_minor = 12,
         .opencl = there("NVIDIA H200"),
         .opencl_layers = there(""),
-        .vulkan = there(""),
+        .vulkan = there("NVIDIA H200 and 1 more"),
         .ncu = there("/usr/bin/ncu"),
         .reads_sqlite = true,
         .reads_xml = true,
@@ -92,6 +92,8 @@ TEST(each_thing_that_is_missing_has_its_step) {
     check_step(&facts, "opencl", "NVIDIA H200 is there, but its loader is old; install ocl-icd");
     facts.opencl = lacking("no OpenCL driver was found");
     check_step(&facts, "opencl", "no OpenCL driver");
+    facts.vulkan = lacking("no Vulkan device was found");
+    check_step(&facts, "vulkan", "no Vulkan device");
     facts.sampling = lacking("sudo sysctl kernel.perf_event_paranoid=2");
     check_step(&facts, "cpu sampling", "sysctl kernel.perf_event_paranoid=2");
     check_step(&facts, "hardware counters", "needs cpu sampling");
