@@ -55,6 +55,10 @@ static enum framework find_framework(const struct diagnose_source *source) {
         return FRAMEWORK_TORCH;
     if (any_name_has(trace, trace->call.name, trace->call.count, "hip"))
         return FRAMEWORK_ROCM;
+    if (any_name_has(trace, trace->call.name, trace->call.count, "clEnqueue"))
+        return FRAMEWORK_OPENCL;
+    if (any_name_has(trace, trace->call.name, trace->call.count, "vkQueueSubmit"))
+        return FRAMEWORK_VULKAN;
     return any_name_has(trace, trace->call.name, trace->call.count, "ridge_") ? FRAMEWORK_RIDGE
                                                                               : FRAMEWORK_CUDA;
 }
@@ -403,9 +407,9 @@ static void find_launch_cost(const struct diagnose_source *source, struct facts 
     facts->launch_cost = measured > 0 ? (int64_t)measured : facts->launch_call_time;
 }
 
-/* A function of CUDA, HIP or OpenCL: a known prefix and a capital letter. */
+/* A function of CUDA, HIP, OpenCL or Vulkan: a known prefix and a capital letter. */
 static bool is_gpu_api(struct text name) {
-    static const char *const prefixes[] = {"cuda", "cu", "hip", "cl", "nvrtc", "hiprtc"};
+    static const char *const prefixes[] = {"cuda", "cu", "hip", "cl", "vk", "nvrtc", "hiprtc"};
     for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
         size_t length = strlen(prefixes[i]);
         if (name.length > length && text_starts(name, prefixes[i]) && name.data[length] >= 'A' &&

@@ -15,7 +15,14 @@ enum framework {
     FRAMEWORK_RIDGE,
     FRAMEWORK_METAL,
     FRAMEWORK_ROCM,
+    FRAMEWORK_VULKAN,
+    FRAMEWORK_OPENCL,
 };
+
+/* An API without a tensor framework, and without CUDA's graphs and driver. */
+static inline bool framework_is_plain(enum framework framework) {
+    return framework == FRAMEWORK_OPENCL || framework == FRAMEWORK_VULKAN;
+}
 
 /* Purpose of a synchronizing call. */
 enum sync_purpose {

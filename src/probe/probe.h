@@ -1,7 +1,8 @@
 /* The probe: libridge-probe.so, which runs inside the recorded process.
  *
- * The CUDA driver and NVTX load it and call InitializeInjection() and InitializeInjectionNvtx2().
- * Events are written to the spool on the calling thread:
+ * The CUDA driver and NVTX load it and call InitializeInjection() and InitializeInjectionNvtx2();
+ * loaders of OpenCL and Vulkan load it as a layer and call clInitLayer() and
+ * vkNegotiateLoaderLayerInterfaceVersion(). Events are written to the spool on the calling thread:
  *
  *   struct probe_thread *thread = probe_enter();
  *   if (thread) {
@@ -32,6 +33,9 @@
  *
  *   nvtx=0            no NVTX ranges
  *   cuda=0            no CUDA
+ *   opencl=0          no OpenCL
+ *   vulkan=0          no Vulkan; vulkan=dispatch: times for each command instead of groups
+ *   vulkan_clock=own  do not use calibrated timestamps of the driver, for tests
  *   graph=node        record each node of a CUDA graph; graph=graph: each launch as a whole
  *   python=off        no Python stacks; python=waits: not at launches
  *   limit=BYTES       limit of the spool's files
@@ -39,13 +43,14 @@
  *   capture=RANGE     record only inside "cudaProfilerApi" or "nvtx:NAME"; the last word, because a
  *                     name may contain commas
  *
- * Default: NVTX and CUDA, graphs as a whole. Unknown words are ignored, because the recorder may be
+ * Default: all APIs, graphs as a whole. Unknown words are ignored, because the recorder may be
  * of a later version. */
 enum python_lines { PYTHON_LINES_ALL, PYTHON_LINES_WAITS, PYTHON_LINES_OFF };
 
 struct probe_options {
-    bool nvtx, cuda;
+    bool nvtx, cuda, opencl, vulkan;
     enum python_lines python;
+    bool vulkan_dispatches, vulkan_own_clock;
     bool graph_nodes;
     uint64_t limit;      /* 0: the spool's default */
     int64_t from;        /* 0: no lower limit */
@@ -121,6 +126,9 @@ void probe_put_meta(struct probe_thread *thread, const char *key, struct text va
 bool probe_lock(void);
 void probe_unlock(void);
 
+/* Starts a detached thread with all signals blocked: they are the program's. */
+void probe_start_thread(void *(*run)(void *));
+
 /* Starts the CUDA part. False when CUDA is not recorded; the reason is in the meta table. */
 bool probe_cuda_start(struct probe *probe);
 
@@ -128,6 +136,9 @@ bool probe_cuda_start(struct probe *probe);
  * False when the version of that copy is unknown. */
 typedef const void *nvtx_export_table(uint32_t table);
 bool nvtx_install(nvtx_export_table *tables);
+/* A range of the calling thread that is not NVTX's. begin returns its id; 0: dropped. */
+uint64_t probe_range_begin(const char *name);
+void probe_range_end(uint64_t id);
 /* Ends the open ranges of a thread that exits. */
 void nvtx_thread_ended(struct probe_thread *thread);
 

@@ -188,6 +188,24 @@ bool spool_handle_range_end(const struct spool_origin *origin, const struct spoo
                            origin->status);
 }
 
+bool spool_handle_queue_range(const struct spool_origin *origin,
+                              const struct spool_queue_range *range) {
+    struct spool_rows *rows = origin->rows;
+    if (!spool_check_span(rows, range->start, range->end) || !is_in_window(rows, range->start))
+        return true;
+    struct row_range row = {
+        .start = range->start,
+        .duration = range->end - range->start,
+        .name = spool_origin_string(origin, range->head.text),
+        .category = RANGE_ANNOTATION,
+    };
+    if (!find_queue(origin, range->device, range->context, range->stream, &row.queue))
+        return false;
+    trace_write_range(writer_of(origin), &row);
+    rows->ranges.written++;
+    return true;
+}
+
 bool spool_handle_mark(const struct spool_origin *origin, const struct spool_mark *mark) {
     struct spool_rows *rows = origin->rows;
     if (!spool_check_span(rows, mark->time, mark->time) || !is_in_window(rows, mark->time))

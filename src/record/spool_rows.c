@@ -179,6 +179,7 @@ static bool handle_meta(const struct spool_origin *origin, const struct spool_me
             state->cost_ns = cost;
         return true;
     }
+    apis_meta(&rows->apis, key);
     if (text_is(key, "cuda.missing"))
         snprintf(rows->missing, sizeof rows->missing, "%.*s", TEXT_ARGS(value));
     if (text_is(key, "cuda.refused"))
@@ -227,10 +228,12 @@ static bool handle_record(const struct spool_origin *origin, const struct spool_
         return spool_handle_wait(origin, whole);
     case SPOOL_MEMORY:
         return spool_handle_memory(origin, whole);
-    case SPOOL_DEVICE:
-        return spool_entity_add_device(
-            entities, origin->process, whole,
-            spool_reader_text(entities->reader, origin->lane_number, record->text), origin->status);
+    case SPOOL_DEVICE: {
+        const struct spool_device *device = whole;
+        return spool_entity_add_device(entities, origin->process, device,
+                                       spool_origin_text(origin, record->text),
+                                       spool_origin_text(origin, device->vendor), origin->status);
+    }
     case SPOOL_QUEUE: {
         const struct spool_queue *named = whole;
         return spool_entity_queue(entities, origin->process, named->device, named->context,
@@ -252,6 +255,8 @@ static bool handle_record(const struct spool_origin *origin, const struct spool_
     case SPOOL_FRAME:
         return spool_stacks_frame(&origin->lane->stacks, &entities->frames, whole, entities->writer,
                                   origin->status);
+    case SPOOL_QUEUE_RANGE:
+        return spool_handle_queue_range(origin, whole);
     default:
         origin->rows->invalid++;
         return true;

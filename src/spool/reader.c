@@ -202,6 +202,7 @@ static const uint16_t min_bytes[SPOOL_KINDS] = {
     [SPOOL_CODE] = sizeof(struct spool_code),
     [SPOOL_FRAME] = sizeof(struct spool_frame),
     [SPOOL_CODE_LINES] = sizeof(struct spool_code_lines),
+    [SPOOL_QUEUE_RANGE] = sizeof(struct spool_queue_range),
 };
 
 /* The current state of a segment; sequence 0 when it is invalid. */

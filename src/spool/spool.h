@@ -60,7 +60,8 @@ enum spool_kind {
     SPOOL_PAUSED,  /* struct spool_paused: the process is not recorded */
     SPOOL_CODE,    /* struct spool_code: before its first frame in the lane */
     SPOOL_CODE_LINES,
-    SPOOL_FRAME, /* struct spool_frame: before the first record of that stack in the lane */
+    SPOOL_FRAME,       /* struct spool_frame: before the first record of that stack in the lane */
+    SPOOL_QUEUE_RANGE, /* struct spool_queue_range: a label of a queue's work */
     SPOOL_KINDS
 };
 
@@ -147,11 +148,15 @@ struct spool_memory {
     uint8_t released, memory_kind, unused[2];
     int64_t tid; /* of the calling thread; 0: unknown */
 };
+/* Each API numbers its devices from its own base. */
+enum { SPOOL_DEVICES_EACH = 64, SPOOL_DEVICES_OPENCL = 64, SPOOL_DEVICES_VULKAN = 128 };
 struct spool_device {
     struct spool_head head; /* text: the name */
     uint32_t index, multiprocessors, clock_khz, major, minor, warp, threads_per_multiprocessor,
         registers_per_multiprocessor, shared_per_multiprocessor, blocks_per_multiprocessor,
-        shared_per_block_reserved, unused;
+        shared_per_block_reserved;
+    uint32_t vendor; /* text number; 0: NVIDIA */
+    uint32_t is_cpu, unused;
     uint64_t memory_bytes, bandwidth;
     uint8_t uuid[16];
 };
@@ -197,6 +202,12 @@ struct spool_frame {
     uint32_t number, parent; /* parent 0: the outermost frame */
     uint32_t code;
     int32_t offset; /* of the instruction, in bytes */
+};
+
+struct spool_queue_range {
+    struct spool_head head; /* text: the name */
+    int64_t start, end;
+    uint32_t device, context, stream, unused;
 };
 
 /* ---- Writing, in the target -------------------------------------------------------------- */
