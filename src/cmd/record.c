@@ -71,7 +71,8 @@ static bool read_sampling(const struct command_line *line, struct record_options
     options->perf.counters = true;
     if (is_given(line, "stacks", "fp"))
         options->perf.stacks = PERF_STACKS_FP;
-    options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA;
+    options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA ||
+                           options->backend == RECORD_OPENCL;
     if (!command_count(line, "sample-rate", &options->perf.rate, status))
         return false;
     if (options->perf.rate > SAMPLE_RATE_MAX)
@@ -79,10 +80,12 @@ static bool read_sampling(const struct command_line *line, struct record_options
     if (options->backend == RECORD_CPU && command_flag(line, "no-sampling"))
         return status_fail(status, STATUS_USAGE,
                            "--backend cpu with --no-sampling leaves nothing to record");
-    if (options->backend == RECORD_CPU && is_given(line, "capture-range", "cudaProfilerApi"))
+    if (options->backend != RECORD_AUTO && options->backend != RECORD_CUDA &&
+        is_given(line, "capture-range", "cudaProfilerApi"))
         return status_fail(
             status, STATUS_USAGE,
-            "--capture-range cudaProfilerApi needs CUDA, which --backend cpu excludes");
+            "--capture-range cudaProfilerApi needs CUDA, which --backend %s excludes",
+            command_value(line, "backend"));
     return true;
 }
 
@@ -104,9 +107,10 @@ static bool read_options(const struct command_line *line, struct record_options 
         .command = (char *const *)command_arguments(line, NULL),
         .output = command_value(line, "output"),
         .replace = command_flag(line, "force"),
-        .backend = is_given(line, "backend", "cuda")  ? RECORD_CUDA
-                   : is_given(line, "backend", "cpu") ? RECORD_CPU
-                                                      : RECORD_AUTO,
+        .backend = is_given(line, "backend", "cuda")     ? RECORD_CUDA
+                   : is_given(line, "backend", "opencl") ? RECORD_OPENCL
+                   : is_given(line, "backend", "cpu")    ? RECORD_CPU
+                                                         : RECORD_AUTO,
         .capture_range = command_value(line, "capture-range"),
         .graph_nodes = is_given(line, "graph", "node"),
         .store_environment = command_flag(line, "store-env"),

@@ -61,6 +61,8 @@ static void parse_option(struct probe_options *options, struct text word) {
         options->nvtx = !text_is(value, "0");
     else if (text_is(name, "cuda"))
         options->cuda = !text_is(value, "0");
+    else if (text_is(name, "opencl"))
+        options->opencl = !text_is(value, "0");
     else if (text_is(name, "graph"))
         options->graph_nodes = text_is(value, "node");
     else if (text_is(name, "limit") && text_to_u64(value, &number))
@@ -70,7 +72,7 @@ static void parse_option(struct probe_options *options, struct text word) {
 }
 
 struct probe_options probe_options_parse(const char *words) {
-    struct probe_options options = {.nvtx = true, .cuda = true};
+    struct probe_options options = {.nvtx = true, .cuda = true, .opencl = true};
     struct text rest = text_of(words ? words : "");
     while (rest.length > 0) {
         if (text_starts(rest, CAPTURE)) {

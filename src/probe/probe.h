@@ -1,6 +1,7 @@
 /* The probe: libridge-probe.so, which runs inside the recorded process.
  *
- * The CUDA driver and NVTX load it and call InitializeInjection() and InitializeInjectionNvtx2().
+ * The CUDA driver and NVTX load it and call InitializeInjection() and InitializeInjectionNvtx2(); an
+ * OpenCL loader loads it as a layer and calls clInitLayer().
  * Events are written to the spool on the calling thread:
  *
  *   struct probe_thread *thread = probe_enter();
@@ -32,16 +33,17 @@
  *
  *   nvtx=0            no NVTX ranges
  *   cuda=0            no CUDA
+ *   opencl=0          no OpenCL
  *   graph=node        record each node of a CUDA graph; graph=graph: each launch as a whole
  *   limit=BYTES       limit of the spool's files
  *   from=TIME         drop events that begin before it, in nanoseconds of CLOCK_MONOTONIC
  *   capture=RANGE     record only inside "cudaProfilerApi" or "nvtx:NAME"; the last word, because a
  *                     name may contain commas
  *
- * Default: NVTX and CUDA, graphs as a whole. Unknown words are ignored, because the recorder may be
+ * Default: all APIs, graphs as a whole. Unknown words are ignored, because the recorder may be
  * of a later version. */
 struct probe_options {
-    bool nvtx, cuda;
+    bool nvtx, cuda, opencl;
     bool graph_nodes;
     uint64_t limit;      /* 0: the spool's default */
     int64_t from;        /* 0: no lower limit */
@@ -106,6 +108,9 @@ void probe_put_meta(struct probe_thread *thread, const char *key, struct text va
  * probe_start(). */
 bool probe_lock(void);
 void probe_unlock(void);
+
+/* Starts a detached thread with all signals blocked: they are the program's. */
+void probe_start_thread(void *(*run)(void *));
 
 /* Starts the CUDA part. False when CUDA is not recorded; the reason is in the meta table. */
 bool probe_cuda_start(struct probe *probe);

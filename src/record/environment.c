@@ -1,6 +1,7 @@
 /* The CUDA driver loads the library in CUDA_INJECTION64_PATH, and NVTX the one in
  * NVTX_INJECTION64_PATH: one each. A library that another tool has set is kept, and the user is
- * notified. The probe runs with the program's rights, so no other user may be able to change it.
+ * notified. OpenCL loaders load all layers in OPENCL_LAYERS. The probe runs with the program's
+ * rights, so no other user may be able to change it.
  */
 #include "record/environment.h"
 
@@ -109,6 +110,11 @@ static char *own_copy(struct environment *environment, struct text text, struct 
     return copy;
 }
 
+/* Whether this API of the device is recorded. */
+static bool options_record(const struct record_options *options, enum record_backend api) {
+    return options->backend == RECORD_AUTO || options->backend == api;
+}
+
 /* `given` is NAME=VALUE. */
 static bool set_user_variable(struct environment *environment, const char *given,
                               struct status *status) {
@@ -131,13 +137,29 @@ static bool set_injection_path(struct environment *environment, const char *name
     return set_variable(environment, name, environment->probe, status);
 }
 
+/* A colon-separated list of layers, of which the last is the first that the program calls: the
+ * probe sees the program's calls as they are. */
+static bool set_opencl_layers(struct environment *environment, struct status *status) {
+    static const char name[] = "OPENCL_LAYERS";
+    const char *there = value_of(environment, name);
+    struct buffer list = {0};
+    if (there && strstr(there, environment->probe))
+        return true;
+    buffer_printf(&list, "%s%s%s", there ? there : "", there && *there ? ":" : "",
+                  environment->probe);
+    char *copy =
+        buffer_ok(&list, status) ? own_copy(environment, buffer_as_text(&list), status) : NULL;
+    buffer_finish(&list);
+    return copy && set_variable(environment, name, copy, status);
+}
+
 /* The value of $RIDGE_PROBE, see probe/probe.h. The range comes last, because its name may contain
  * commas. */
 static char *probe_options(struct environment *environment, const struct record_options *options,
                            struct status *status) {
     struct buffer text = {0};
-    buffer_printf(&text, "cuda=%d,graph=%s", options->backend != RECORD_CPU,
-                  options->graph_nodes ? "node" : "graph");
+    buffer_printf(&text, "cuda=%d,opencl=%d,graph=%s", options_record(options, RECORD_CUDA),
+                  options_record(options, RECORD_OPENCL), options->graph_nodes ? "node" : "graph");
     /* the program starts a little later: events that are still too early are skipped by drain.c */
     if (options->delay > 0)
         buffer_printf(&text, ",from=%lld",
@@ -155,8 +177,9 @@ static bool set_probe(struct environment *environment, const struct record_optio
     char *words = probe_options(environment, options, status);
     return words && set_variable(environment, SPOOL_VARIABLE, spool, status) &&
            set_variable(environment, SPOOL_OPTIONS, words, status) &&
-           (options->backend == RECORD_CPU ||
+           (!options_record(options, RECORD_CUDA) ||
             set_injection_path(environment, "CUDA_INJECTION64_PATH", "CUDA is", summary, status)) &&
+           (!options_record(options, RECORD_OPENCL) || set_opencl_layers(environment, status)) &&
            set_injection_path(environment, "NVTX_INJECTION64_PATH", "NVTX ranges are", summary,
                               status);
 }

@@ -52,7 +52,7 @@ struct spool_entities {
     struct intern devices; /* by uuid */
     uint32_t *device_rows;
     size_t device_row_capacity;
-    bool label_used[SPOOL_DEVICES_MAX];
+    bool index_used[SPOOL_DEVICES_MAX];
 
     struct intern queues; /* by process, device, context and stream */
     uint32_t *queue_rows;
@@ -74,6 +74,7 @@ bool spool_entity_set_thread(struct spool_entities *entities, struct spool_lane_
                              struct status *status);
 bool spool_entity_add_device(struct spool_entities *entities, unsigned process,
                              const struct spool_device *device, struct text name,
+                             struct text vendor,
                              struct status *status);
 /* Rows; 0 only when out of memory. */
 uint32_t spool_entity_thread(struct spool_entities *entities, unsigned process, int64_t tid,

@@ -220,10 +220,12 @@ static bool handle_record(const struct spool_origin *origin, const struct spool_
         return spool_handle_wait(origin, whole);
     case SPOOL_MEMORY:
         return spool_handle_memory(origin, whole);
-    case SPOOL_DEVICE:
-        return spool_entity_add_device(
-            entities, origin->process, whole,
-            spool_reader_text(entities->reader, origin->lane_number, record->text), origin->status);
+    case SPOOL_DEVICE: {
+        const struct spool_device *device = whole;
+        return spool_entity_add_device(entities, origin->process, device,
+                                       spool_origin_text(origin, record->text),
+                                       spool_origin_text(origin, device->vendor), origin->status);
+    }
     case SPOOL_QUEUE: {
         const struct spool_queue *named = whole;
         return spool_entity_queue(entities, origin->process, named->device, named->context,

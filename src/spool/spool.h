@@ -144,11 +144,15 @@ struct spool_memory {
     uint8_t released, memory_kind, unused[2];
     int64_t tid; /* of the calling thread; 0: unknown */
 };
+/* Each API numbers its devices from its own base. */
+enum { SPOOL_DEVICES_EACH = 64, SPOOL_DEVICES_OPENCL = 64, SPOOL_DEVICES_VULKAN = 128 };
 struct spool_device {
     struct spool_head head; /* text: the name */
     uint32_t index, multiprocessors, clock_khz, major, minor, warp, threads_per_multiprocessor,
         registers_per_multiprocessor, shared_per_multiprocessor, blocks_per_multiprocessor,
-        shared_per_block_reserved, unused;
+        shared_per_block_reserved;
+    uint32_t vendor; /* text number; 0: NVIDIA */
+    uint32_t is_cpu, unused;
     uint64_t memory_bytes, bandwidth;
     uint8_t uuid[16];
 };
