@@ -14,8 +14,10 @@ static bool inside(const struct model *model, const struct selection *selection,
     return !selection || selection_contains(selection, start);
 }
 
-/* cudaDeviceSynchronize, hipStreamSynchronize, cuCtxSynchronize and their like. */
+/* cudaDeviceSynchronize, hipStreamSynchronize, cuCtxSynchronize, clFinish and their like. */
 static bool only_waits(struct text name) {
+    if (text_is(name, "clFinish") || text_is(name, "clWaitForEvents"))
+        return true;
     static const char *const what[] = {"Device", "Stream", "Event", "Thread", "Ctx"};
     size_t prefix = text_starts(name, "cuda") ? 4 : text_starts(name, "hip") ? 3 : 0;
     if (!prefix && text_starts(name, "cu"))

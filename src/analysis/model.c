@@ -118,15 +118,23 @@ static bool order_calls(struct model *model, struct status *status) {
     return true;
 }
 
-/* Requires activities and calls in their final order. */
+bool call_is_asynchronous(struct text name) {
+    return text_starts(name, "clEnqueue") ? text_find(name, "(blocking)") < 0
+                                          : text_find(name, "Async") >= 0;
+}
+
+/* CUDA and HIP copies from or to pageable memory block whatever their name; OpenCL's have a
+ * parameter for it. Requires activities and calls in their final order. */
 static bool mark_pageable(struct model *model, struct status *status) {
     const struct trace *trace = model->trace;
     model->call_pageable = memory_allocate(trace->call.count, 1, status);
     if (!model->call_pageable)
         return false;
     for (size_t i = 0; i < trace->activity.count; i++)
-        if (model->launch[i] != NO_ROW && (trace->activity.from_memory[i] == MEMORY_PAGEABLE ||
-                                           trace->activity.to_memory[i] == MEMORY_PAGEABLE))
+        if (model->launch[i] != NO_ROW &&
+            (trace->activity.from_memory[i] == MEMORY_PAGEABLE ||
+             trace->activity.to_memory[i] == MEMORY_PAGEABLE) &&
+            !text_starts(trace_text(trace, trace->call.name[model->launch[i]]), "clEnqueue"))
             model->call_pageable[model->launch[i]] = 1;
     return true;
 }

@@ -25,9 +25,10 @@ struct model {
     size_t *thread_calls;  /* into trace->call */
     size_t *thread_ranges; /* into trace->range; ranges of queues have thread 0 */
 
-    uint32_t *launch;       /* by activity: row of its launching call, or NO_ROW */
-    uint8_t *call_nested;   /* by call: 1 = inside another call of its thread */
-    uint8_t *call_pageable; /* by call: 1 = launched a copy from or to pageable memory */
+    uint32_t *launch;     /* by activity: row of its launching call, or NO_ROW */
+    uint8_t *call_nested; /* by call: 1 = inside another call of its thread */
+    uint8_t
+        *call_pageable; /* by call: 1 = launched a copy that blocks, as its memory is pageable */
 
     /* The span of the run and, by session, of each recording: device work and API calls, and in a
      * framework's own trace also operators, ranges and synchronisation records. NVTX ranges,
@@ -58,6 +59,8 @@ static inline uint32_t model_activity_device(const struct model *model, size_t a
 static inline int64_t model_activity_end(const struct model *model, size_t activity) {
     return model->trace->activity.start[activity] + model->trace->activity.duration[activity];
 }
+/* Whether a copying call returns before its copy is done, by its name. */
+bool call_is_asynchronous(struct text name);
 static inline int64_t model_call_end(const struct model *model, size_t call) {
     return model->trace->call.start[call] + model->trace->call.duration[call];
 }

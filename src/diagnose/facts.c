@@ -55,6 +55,8 @@ static enum framework find_framework(const struct diagnose_source *source) {
         return FRAMEWORK_TORCH;
     if (any_name_has(trace, trace->call.name, trace->call.count, "hip"))
         return FRAMEWORK_ROCM;
+    if (any_name_has(trace, trace->call.name, trace->call.count, "clEnqueue"))
+        return FRAMEWORK_OPENCL;
     return any_name_has(trace, trace->call.name, trace->call.count, "ridge_") ? FRAMEWORK_RIDGE
                                                                               : FRAMEWORK_CUDA;
 }

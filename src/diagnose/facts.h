@@ -15,6 +15,7 @@ enum framework {
     FRAMEWORK_RIDGE,
     FRAMEWORK_METAL,
     FRAMEWORK_ROCM,
+    FRAMEWORK_OPENCL,
 };
 
 /* Purpose of a synchronizing call. */
