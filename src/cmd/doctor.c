@@ -34,6 +34,7 @@
 #include "device/device.h"
 #include "record/environment.h"
 #include "record/perf/perf.h"
+#include "spool/spool.h"
 
 /* ---- Child process ----------------------------------------------------------------------- */
 
@@ -150,8 +151,20 @@ static void gather_cuda(struct doctor_facts *facts) {
     gather_kind("cuda", &facts->cuda, facts->cuda_driver);
 }
 
+/* In the child process, the probe is a layer of the loader as in a recording, but records nothing.
+ */
 static void gather_opencl(struct doctor_facts *facts) {
+    static const char *const loaders[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
+    char probe[ENVIRONMENT_PROBE_SIZE] = "";
+    struct status ignored;
+    unsetenv(SPOOL_VARIABLE);
+    if (environment_find_probe(probe, &ignored))
+        setenv("OPENCL_LAYERS", probe, 1);
     gather_kind("opencl", &facts->opencl, facts->opencl_driver);
+    facts->opencl_layers.there = *probe && library_loaded((const char *[]){probe, NULL});
+    set_problem(&facts->opencl_layers, library_loaded(loaders)
+                                           ? "its loader, libOpenCL.so.1, does not support layers"
+                                           : "programs use the driver without a loader");
 }
 
 static void gather_vulkan(struct doctor_facts *facts) {
@@ -444,11 +457,17 @@ static void check_gpu_counters(const struct doctor_facts *facts, struct doctor_f
 }
 
 static void check_opencl(const struct doctor_facts *facts, struct doctor_finding *finding) {
-    if (facts->opencl.there)
-        found(finding, "ridge's own runtime on %s, driver %s", facts->opencl.version,
-              facts->opencl_driver);
-    else
+    if (!facts->opencl.there)
         step(finding, "%s", facts->opencl.problem);
+    else if (!facts->probe.there)
+        step(finding, "%s", facts->probe.problem);
+    else if (!facts->opencl_layers.there)
+        step(finding,
+             "%s is there, but %s; install ocl-icd 2.3 or later (ocl-icd-libopencl1) or Khronos' "
+             "loader",
+             facts->opencl.version, facts->opencl_layers.problem);
+    else
+        found(finding, "%s, driver %s", facts->opencl.version, facts->opencl_driver);
 }
 
 static void check_vulkan(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -485,13 +504,13 @@ static void check_instruments(const struct doctor_facts *facts, struct doctor_fi
 
 const struct doctor_row doctor_rows[] = {
     {"cuda", true, check_cuda},
+    {"opencl", true, check_opencl},
     {"nvtx", true, check_nvtx},
     {"cpu sampling", true, check_sampling},
     {"hardware counters", false, check_hardware_counters},
     {"kernel symbols", false, check_kernel_symbols},
     {"python functions", false, check_python},
     {"gpu counters", false, check_gpu_counters},
-    {"opencl", false, check_opencl},
     {"vulkan", false, check_vulkan},
     {"metal", false, check_metal},
     {"nsys traces", false, check_nsys},

@@ -74,8 +74,7 @@ bool spool_entity_set_thread(struct spool_entities *entities, struct spool_lane_
                              struct status *status);
 bool spool_entity_add_device(struct spool_entities *entities, unsigned process,
                              const struct spool_device *device, struct text name,
-                             struct text vendor,
-                             struct status *status);
+                             struct text vendor, struct status *status);
 /* Rows; 0 only when out of memory. */
 uint32_t spool_entity_thread(struct spool_entities *entities, unsigned process, int64_t tid,
                              struct status *status);

@@ -179,6 +179,7 @@ static bool handle_meta(const struct spool_origin *origin, const struct spool_me
             state->cost_ns = cost;
         return true;
     }
+    apis_meta(&rows->apis, key);
     if (text_is(key, "cuda.missing"))
         snprintf(rows->missing, sizeof rows->missing, "%.*s", TEXT_ARGS(value));
     if (text_is(key, "cuda.refused"))

@@ -122,6 +122,12 @@ with_command_buffers() {
     run_both 0 command-buffers 20 && is_sound &&
         is 20 "SELECT count(*) FROM activity WHERE name = 'command buffer 1' AND graph = 1"
 }
+# The probe reads the times that the program reads.
+with_own_times() {
+    run_both 0 timed 100 && has_kernels spin && is_sound &&
+        is "$(sed -n 's/^own time //p' "$scratch/summary")" "SELECT sum(duration) FROM activity WHERE kind = 'kernel'" &&
+        is 100 "SELECT count(*) FROM wait WHERE kind = 'event' AND record_correlation > 0"
+}
 without_opencl() {
     options='--backend cuda' run_both 0 steps 5 && is 0 "SELECT count(*) FROM activity" && is 0 "SELECT count(*) FROM call"
 }
@@ -154,5 +160,6 @@ check "an exit while work is queued" when_exiting
 check "many queues" with_many_queues
 check "an unloaded library" when_unloaded
 check "command buffers" with_command_buffers
+check "the program's own times" with_own_times
 check "--backend cuda" without_opencl
 finish

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "abi/opencl.h"
@@ -575,6 +576,53 @@ static void command_buffers(unsigned count) {
     printf("sum %.9g\ncount batches %u\n", sum(values), count);
 }
 
+/* The sum of the program's own times, on stderr: it differs from run to run. */
+static void timed(unsigned count) {
+    struct setup setup = set_up();
+    cl_command_queue queue = create_queue(&setup, CL_QUEUE_PROFILING_ENABLE);
+    cl_int (*profile)(cl_event, cl_uint, size_t, void *, size_t *) =
+        (__typeof__(profile))symbol("clGetEventProfilingInfo");
+    cl_ulong total = 0;
+    for (unsigned i = 0; i < count; i++) {
+        cl_ulong start = 0, end = 0;
+        cl_event event;
+        launch(queue, setup.spin, 0, NULL, &event);
+        check(CL(clWaitForEvents, cl_int, cl_uint, const cl_event *)(1, &event), "clWaitForEvents");
+        check(profile(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL), "a time");
+        check(profile(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL), "a time");
+        total += end - start;
+        CL(clReleaseEvent, cl_int, cl_event)(event);
+    }
+    release_queue(queue);
+    tear_down(&setup);
+    fprintf(stderr, "own time %llu\n", (unsigned long long)total);
+    printf("count spin %u\n", count);
+}
+
+/* For tests/bench/overhead: prints "ready", then the microseconds per kernel of a round for each
+ * line that it reads. */
+static void served(unsigned count) {
+    struct setup setup = set_up();
+    cl_command_queue queue = create_queue(&setup, 0);
+    char line[64];
+    printf("ready\n");
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        struct timespec start, end;
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        for (unsigned i = 0; i < count; i++)
+            launch(queue, setup.add_one, 0, NULL, NULL);
+        finish(queue);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        double ns =
+            (double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec);
+        printf("%.4f\n", ns / 1e3 / count);
+        fflush(stdout);
+    }
+    release_queue(queue);
+    tear_down(&setup);
+}
+
 static const struct {
     const char *name;
     void (*run)(unsigned);
@@ -594,6 +642,8 @@ static const struct {
     {"queues", queues},
     {"unloaded", unloaded},
     {"command-buffers", command_buffers},
+    {"served", served},
+    {"timed", timed},
 };
 
 int main(int argc, char **argv) {

@@ -37,6 +37,7 @@ struct perf {
     uint64_t by_frame_pointers;              /* samples without a stack copy, for lack of time */
     bool overloaded;                         /* records arrive faster than stacks are unwound */
     struct perf_python python;
+    struct apis *apis; /* that the processes load; or NULL */
     char notes[PERF_NOTES][280];
     unsigned note_count;
 };
@@ -82,6 +83,10 @@ void perf_close(struct perf *perf) {
 
 const char *perf_counters_missing(const struct perf *perf) {
     return perf->counters.missing[0] ? perf->counters.missing : NULL;
+}
+
+void perf_watch_libraries(struct perf *perf, struct apis *apis) {
+    perf->apis = apis;
 }
 
 void perf_set_window(struct perf *perf, int64_t from, int64_t until) {
@@ -173,7 +178,10 @@ static bool read_mapping(struct perf *perf, struct body body, struct status *sta
     take_bytes(&body, 8); /* inode */
     take_bytes(&body, 8); /* generation */
     take_bytes(&body, 8); /* protection, flags */
-    return symbols_map(perf->symbols, pid, start, length, offset, take_text(&body), status);
+    struct text path = take_text(&body);
+    if (perf->apis)
+        apis_mapped(perf->apis, path);
+    return symbols_map(perf->symbols, pid, start, length, offset, path, status);
 }
 
 static bool read_name(struct perf *perf, const struct perf_record *record, struct body body,

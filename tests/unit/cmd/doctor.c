@@ -36,6 +36,7 @@ static struct doctor_facts healthy(void) {
         .python_major = 3,
         .python_minor = 12,
         .opencl = there("NVIDIA H200"),
+        .opencl_layers = there(""),
         .vulkan = there(""),
         .ncu = there("/usr/bin/ncu"),
         .reads_sqlite = true,
@@ -87,6 +88,10 @@ TEST(each_thing_that_is_missing_has_its_step) {
     facts = healthy();
     snprintf(facts.other_injection, sizeof facts.other_injection, "/opt/other.so");
     check_step(&facts, "cuda", "/opt/other.so");
+    facts.opencl_layers = lacking("its loader is old");
+    check_step(&facts, "opencl", "NVIDIA H200 is there, but its loader is old; install ocl-icd");
+    facts.opencl = lacking("no OpenCL driver was found");
+    check_step(&facts, "opencl", "no OpenCL driver");
     facts.sampling = lacking("sudo sysctl kernel.perf_event_paranoid=2");
     check_step(&facts, "cpu sampling", "sysctl kernel.perf_event_paranoid=2");
     check_step(&facts, "hardware counters", "needs cpu sampling");
