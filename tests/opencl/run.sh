@@ -4,7 +4,8 @@
 #   BUILD=build [CC=cc] [SAN=...] tests/opencl/run.sh
 #
 # tests/opencl/target.c has the programs. They print what they compute and what the API answers, which
-# must be the same with and without ridge. Needs a driver (PoCL) behind a loader that supports layers.
+# must be the same with and without ridge. First with a stand-in (tests/opencl/standin.c), which can
+# misbehave; then with a driver (PoCL), where there is one behind a loader that supports layers.
 # Ends with `N passed, N failed, N skipped`.
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -133,6 +134,38 @@ without_opencl() {
 }
 ${CC:-cc} -O1 -g -std=gnu11 -Wall -Wextra ${SAN:+-fsanitize=$SAN} -I"$root/src" -o "$scratch/target" "$here/target.c" \
     -ldl -pthread || { echo "FAILED tests/opencl/target.c does not compile"; failed=1; finish; }
+# ---- with the stand-in
+
+mkdir "$scratch/standin"
+${CC:-cc} -shared -fPIC -O1 -g -std=gnu11 -Wall -Wextra -I"$root/src" -o "$scratch/standin/libOpenCL.so.1" \
+    "$here/standin.c" -ldl -pthread || { echo "FAILED tests/opencl/standin.c does not compile"; failed=1; finish; }
+
+# stand_in WORDS: 10 steps with such a driver; every event is released.
+stand_in() {
+    STANDIN=$1,leaks LD_LIBRARY_PATH=$scratch/standin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} run_both 0 steps 10 &&
+        grep -qx '0 events are open' "$scratch/summary"
+}
+has_all() { has_kernels triple && has_kernels add_one && has_calls 20 clEnqueueNDRangeKernel; }
+lacks() { grep -qx "lost      $1" "$scratch/summary" && is 1 "SELECT count(*) FROM meta WHERE key = 'warning' AND value LIKE '%$2%'"; }
+fine() { stand_in '' && has_all && is_sound && is 7 "SELECT multiprocessors FROM device WHERE vendor = 'Nobody'"; }
+refused() { stand_in refuse && has_calls 20 clEnqueueNDRangeKernel && lacks '40 events' 'refuses profiling'; }
+without_times() { stand_in notimes && has_calls 20 clEnqueueNDRangeKernel && lacks '40 events' 'has no times'; }
+failing() { stand_in fails && is 36 "SELECT count(*) FROM activity" && lacks '4 events' 'failed on the device'; }
+with_timer() { stand_in timer && has_all && is_sound; }
+with_wrong_timer() { stand_in wrongtimer && has_all && is_sound; }
+with_an_old_driver() { stand_in old && has_all && is_sound; }
+without_layers() { stand_in nolayers && is 0 "SELECT count(*) FROM call"; }
+check "a stand-in" fine
+check "a driver that refuses profiling" refused
+check "a driver without times" without_times
+check "commands that fail" failing
+check "a driver with a timer" with_timer
+check "a timer of another clock" with_wrong_timer
+check "a driver of OpenCL 1.2" with_an_old_driver
+check "a loader without layers" without_layers
+
+# ---- with a driver
+
 "$scratch/target" info > "$scratch/alone" 2>&1
 case $? in
 0) ;;

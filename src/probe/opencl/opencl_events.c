@@ -27,7 +27,8 @@ enum {
     COMMANDS_MAX = 1 << 20,   /* later ones are not timed */
     BATCH = 1024,             /* commands that are converted together */
     BUCKETS = 64,             /* lists of waiting commands, by queue */
-    QUEUED_INTERVAL = 16,     /* commands per one whose queueing time is read */
+    QUEUED_FIRST = 512,       /* commands whose queueing time is read, */
+    QUEUED_INTERVAL = 16,     /* and of the later ones, one of these */
     ALLOCATED_TOGETHER = 512, /* commands */
     LOCK_POLL_NS = 1000000,
     LOCK_POLLS = 2000,
@@ -163,9 +164,10 @@ static bool read_times(struct opencl_command *command) {
         command->end < command->start)
         return false;
     command->queued = 0;
-    if (reads++ % QUEUED_INTERVAL == 0 &&
-        (!read_time(command->event, CL_PROFILING_COMMAND_QUEUED, &command->queued) ||
-         command->queued > command->start))
+    bool calibrates = reads < QUEUED_FIRST || reads % QUEUED_INTERVAL == 0;
+    reads++;
+    if (calibrates && (!read_time(command->event, CL_PROFILING_COMMAND_QUEUED, &command->queued) ||
+                       command->queued > command->start))
         command->queued = 0;
     return true;
 }
