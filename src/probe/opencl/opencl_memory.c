@@ -221,6 +221,21 @@ static void our_clSVMFree(cl_context context, void *pointer) {
     opencl_call_end(&call, "clSVMFree", CALL_ALLOC, CL_SUCCESS);
 }
 
+/* The memory is released when the command runs; without a callback of the program, by the driver.
+ */
+static cl_int our_clEnqueueSVMFree(cl_command_queue queue, cl_uint count, void **pointers,
+                                   void (*callback)(cl_command_queue, cl_uint, void **, void *),
+                                   void *user, cl_uint wait_count, const cl_event *waits,
+                                   cl_event *event) {
+    struct opencl_host_call call = opencl_call_begin();
+    for (cl_uint i = 0; pointers && i < count && !callback; i++)
+        shared_released(pointers[i]);
+    cl_int result = OPENCL_NEXT(our_clEnqueueSVMFree, clEnqueueSVMFree)(
+        queue, count, pointers, callback, user, wait_count, waits, event);
+    opencl_call_end(&call, "clEnqueueSVMFree", CALL_ALLOC, result);
+    return result;
+}
+
 static void *our_clHostMemAllocINTEL(cl_context context, const cl_ulong *properties, size_t bytes,
                                      cl_uint alignment, cl_int *error) {
     struct opencl_host_call call = opencl_call_begin();
@@ -270,11 +285,17 @@ static cl_int our_clMemBlockingFreeINTEL(cl_context context, void *pointer) {
 }
 
 const struct opencl_hook opencl_memory_hooks[] = {
-    OPENCL_HOOK(clCreateBuffer),     OPENCL_HOOK(clCreateBufferWithProperties),
-    OPENCL_HOOK(clCreateImage),      OPENCL_HOOK(clCreateImageWithProperties),
-    OPENCL_HOOK(clCreateImage2D),    OPENCL_HOOK(clCreateImage3D),
-    OPENCL_HOOK(clReleaseMemObject), OPENCL_HOOK(clSVMAlloc),
-    OPENCL_HOOK(clSVMFree),          {0},
+    OPENCL_HOOK(clCreateBuffer),
+    OPENCL_HOOK(clCreateBufferWithProperties),
+    OPENCL_HOOK(clCreateImage),
+    OPENCL_HOOK(clCreateImageWithProperties),
+    OPENCL_HOOK(clCreateImage2D),
+    OPENCL_HOOK(clCreateImage3D),
+    OPENCL_HOOK(clReleaseMemObject),
+    OPENCL_HOOK(clSVMAlloc),
+    OPENCL_HOOK(clSVMFree),
+    OPENCL_HOOK(clEnqueueSVMFree),
+    {0},
 };
 
 const struct opencl_hook opencl_memory_extensions[] = {
