@@ -37,7 +37,7 @@ struct diagnosis {
 typedef void diagnose_rule(struct diagnosis *diagnosis);
 diagnose_rule diagnose_compilation, diagnose_allocation, diagnose_transfers, diagnose_host,
     diagnose_sync, diagnose_launch, diagnose_kernels, diagnose_grids, diagnose_steps,
-    diagnose_clock, diagnose_memory, diagnose_cpu;
+    diagnose_clock, diagnose_memory, diagnose_cpu, diagnose_communication;
 /* Adds the first finding when no rule found anything significant: healthy or unknown. */
 void diagnose_healthy(struct diagnosis *diagnosis);
 /* One gap is more than half of a run without steps, and no finding recovers half of that gap. */

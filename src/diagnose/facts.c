@@ -357,6 +357,8 @@ static void sum_accounts(const struct diagnose_source *source, struct facts *fac
         facts->window += device->account->window;
         facts->busy += device->account->busy;
         facts->exposed_copy += device->account->exposed_copy;
+        facts->exposed_communication += device->account->exposed_communication;
+        facts->kernel_union += device->account->kernel_union;
         facts->idle += device->account->idle;
         facts->graph_kernels += device->launches->graph_kernels;
         for (unsigned cause = 0; cause < CAUSE_COUNT; cause++)

@@ -5,6 +5,7 @@
 #ifndef RIDGE_DIAGNOSE_FINDING_H
 #define RIDGE_DIAGNOSE_FINDING_H
 
+#include "analysis/account.h"
 #include "analysis/copies.h"
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
@@ -22,6 +23,9 @@
     X(HOST_BOUND, "host-bound", "CPU-bound: host code between launches")                           \
     X(SYNC_IN_LOOP, "sync-in-loop", "Synchronization in the loop")                                 \
     X(EXPOSED_TRANSFERS, "exposed-transfers", "Exposed copies")                                    \
+    X(EXPOSED_COMMUNICATION, "exposed-communication", "Exposed communication")                     \
+    X(SMALL_MESSAGES, "small-messages", "Small collectives")                                       \
+    X(RANK_IMBALANCE, "rank-imbalance", "Imbalance between devices")                               \
     X(SMALL_TRANSFERS, "small-transfers", "Small copies")                                          \
     X(PAGEABLE, "pageable", "Pageable host memory")                                                \
     X(ALLOCATION, "allocation", "Allocation in the loop")                                          \
@@ -105,6 +109,8 @@ struct finding {
 
 struct verdict {
     int64_t time;             /* measured, of the judged part */
+    uint32_t device;          /* the judged device; 0: none */
+    struct account account;   /* of that device in the judged part */
     char *part;               /* the judged part: "the run", "steps 4 to 30, which are steady" */
     size_t steps;             /* in the judged part; 0: none */
     struct finding *findings; /* by rank; at least one */

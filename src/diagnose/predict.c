@@ -26,7 +26,7 @@ static bool keeps_kernels(const struct change *changes, size_t count) {
 /* Upper bound of the gain of such changes: the time in which no kernel runs. The replay may let
  * kernels of several queues overlap; how many really would is not known. */
 static int64_t max_gain(const struct diagnosis *diagnosis, const struct prediction *prediction) {
-    return prediction->before - diagnosis->facts.busy;
+    return prediction->before - diagnosis->facts.kernel_union;
 }
 
 struct prediction predict_changes(struct diagnosis *diagnosis, const struct change *changes,

@@ -19,6 +19,7 @@ static diagnose_rule *const rule_table[] = {
     diagnose_compilation, diagnose_allocation, diagnose_transfers, diagnose_cpu,
     diagnose_host,        diagnose_sync,       diagnose_launch,    diagnose_kernels,
     diagnose_grids,       diagnose_steps,      diagnose_clock,     diagnose_memory,
+    diagnose_communication,
 };
 
 /* How specific a finding is, and the expected gain, as a share of the time, that makes it
@@ -37,6 +38,9 @@ static const struct {
     [FINDING_HOST_BOUND] = {7, 0.04},
     [FINDING_SYNC_IN_LOOP] = {8, 0.03},
     [FINDING_EXPOSED_TRANSFERS] = {9, 0.04},
+    [FINDING_RANK_IMBALANCE] = {9, 0.04},
+    [FINDING_SMALL_MESSAGES] = {9, 0.04},
+    [FINDING_EXPOSED_COMMUNICATION] = {10, 0.04},
     [FINDING_THROTTLING] = {10, 0.04},
     [FINDING_MEMORY_PRESSURE] = {11, 0.03},
     [FINDING_SMALL_GRID] = {12, 0.06},
@@ -186,6 +190,11 @@ static const struct {
     [FINDING_SYNC_IN_LOOP] = {"Synchronization in the loop costs",
                               "because the host synchronizes in the loop"},
     [FINDING_EXPOSED_TRANSFERS] = {"Copies that do not overlap with kernels cost", NULL},
+    [FINDING_EXPOSED_COMMUNICATION] = {"Communication that does not overlap with compute kernels "
+                                       "costs",
+                                       NULL},
+    [FINDING_SMALL_MESSAGES] = {"Many small collectives cost", NULL},
+    [FINDING_RANK_IMBALANCE] = {"Waiting for slower devices in collectives costs", NULL},
     [FINDING_SMALL_TRANSFERS] = {"Many small copies cost", NULL},
     [FINDING_PAGEABLE] = {"Copies through pageable host memory cost", NULL},
     [FINDING_ALLOCATION] = {"Memory allocation in the loop costs",
@@ -400,6 +409,10 @@ static void set_judged_part(struct diagnosis *diagnosis) {
     if (time <= 0 && !host_only)
         time = source->model->last - source->model->first;
     diagnosis->verdict->time = time;
+    if (source->device_count) {
+        diagnosis->verdict->device = source->devices[0].id;
+        diagnosis->verdict->account = *source->devices[0].account;
+    }
     diagnosis->verdict->steps = source->step_count;
     if (diagnosis->whole->device_count > 1) {
         struct text key = model_device_key(source->model, source->devices[0].id);

@@ -182,22 +182,59 @@ static bool list_devices(const struct report *report, uint32_t **ids, size_t *co
     return *ids != NULL;
 }
 
+/* The share of a device's recorded work that is in [start, end). */
+static double share_of_work(const struct model *model, uint32_t device, struct window window) {
+    double whole = 0, inside = 0;
+    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
+        double duration = (double)model->trace->activity.duration[i];
+        int64_t start = model->trace->activity.start[i];
+        whole += duration;
+        if (start >= window.start && start < window.end)
+            inside += duration;
+    }
+    return whole > 0 ? inside / whole : 0;
+}
+
+/* Whether the steps found, warm-up included, are at least half of some device's time and work.
+ * Otherwise they are a detail of the run, and the run is judged. */
+static bool steps_cover(const struct report *report, uint32_t device) {
+    const struct model *model = &report->model;
+    const struct steps *steps = &report->steps;
+    struct window window, run;
+    uint32_t session = model->trace->device_session[device];
+    if (!steps_window(model, steps, device, 0, steps->count - 1, &window) ||
+        !model_device_window(model, device, &run))
+        return false;
+    double wall = (double)run.end - (double)run.start -
+                  (double)pauses_within(&report->pauses, session, run.start, run.end);
+    double covered = (double)window.end - (double)window.start -
+                     (double)pauses_within(&report->pauses, session, window.start, window.end);
+    return 2 * covered >= wall && 2 * share_of_work(model, device, window) >= 1;
+}
+
 /* "all" is no selection. Where nothing is selected and the part that a verdict is about is wanted,
  * that is the steady steps, if some device has work in them. */
 static void choose_part(struct report *report, const uint32_t *ids, size_t count) {
     struct report_options *options = &report->options;
     const struct steps *steps = &report->steps;
     struct window window;
+    bool found = false;
     if (options->steps && strcmp(options->steps, "all") == 0) {
         options->steps = NULL;
         report->whole = true;
     }
-    if (!options->steady || report->whole || options->range || options->steps || options->window ||
+    if (report->whole || options->range || options->steps || options->window ||
         steps->count < STEADY_STEPS_MIN)
         return;
-    for (size_t i = 0; i < count && !options->steps; i++)
-        if (steps_window(&report->model, steps, ids[i], steps->warm_up, steps->count - 1, &window))
-            options->steps = "steady";
+    for (size_t i = 0; i < count; i++)
+        if (steps_window(&report->model, steps, ids[i], steps->warm_up, steps->count - 1,
+                         &window)) {
+            found = true;
+            report->steps_judged |= steps_cover(report, ids[i]);
+        }
+    report->steps_remark = found && !report->steps_judged;
+    if (options->steady && report->steps_judged)
+        options->steps = "steady";
     report->steady_by_default = options->steps != NULL;
 }
 
@@ -254,7 +291,7 @@ bool report_build(struct report *report, struct trace *trace, const struct repor
     if (ok && report->options.keep_replay)
         ok = keep_replay(report, status);
     for (size_t i = 0; i < report->device_count && ok; i++) {
-        report->kernel_busy += report->devices[i].account.busy;
+        report->kernel_busy += report->devices[i].account.kernel_union;
         launches_add(&report->launches, &report->devices[i].launches);
     }
     if (!ok)

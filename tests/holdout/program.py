@@ -1,6 +1,7 @@
 """Runs one program of a hold-out set, or times all of them.
 
     python3 tests/holdout/program.py SET NAME       # the faulty program, as a user would run it
+    python3 tests/holdout/program.py SET --list     # the names
     python3 tests/holdout/program.py SET --time OUT # faulty and fixed in turns, without a profiler
 
 HOLDOUT_LOCK names a file that is locked while a program uses the device, so that several can start at
@@ -91,6 +92,9 @@ def time_in_child(function, steps):
 def main():
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     programs = load(sys.argv[1])
+    if sys.argv[2] == "--list":
+        print("\n".join(function.__name__ for function, _, _ in programs.PROGRAMS))
+        return
     if sys.argv[2] != "--time":
         function = next(f for f, _, _ in programs.PROGRAMS if f.__name__ == sys.argv[2])
         library = "jax" if "jax" in sys.argv[2] else "cupy" if "cupy" in sys.argv[2] else "torch"
