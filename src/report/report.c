@@ -182,11 +182,12 @@ static bool list_devices(const struct report *report, uint32_t **ids, size_t *co
     return *ids != NULL;
 }
 
-/* The share of a device's recorded work that is in [start, end). */
+/* The share of a device's kernel time that is in the window. */
 static double share_of_work(const struct model *model, uint32_t device, struct window window) {
     double whole = 0, inside = 0;
     for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
-        double duration = (double)model->trace->activity.duration[i];
+        bool kernel = model->trace->activity.kind[i] == ACTIVITY_KERNEL;
+        double duration = kernel ? (double)model->trace->activity.duration[i] : 0;
         int64_t start = model->trace->activity.start[i];
         whole += duration;
         if (start >= window.start && start < window.end)
@@ -195,8 +196,17 @@ static double share_of_work(const struct model *model, uint32_t device, struct w
     return whole > 0 ? inside / whole : 0;
 }
 
-/* Whether the steps found, warm-up included, are at least half of some device's time and work.
- * Otherwise they are a detail of the run, and the run is judged. */
+/* Whether the steps found, warm-up included, are the run: they have at least half of the device's
+ * kernel time, and at least half of its time from the first step on. What precedes the first step
+ * is start-up, unless the steps are a tiny part of the whole. Otherwise the run is judged. */
+#define TINY_PART 0.02
+
+static double recorded_time(const struct report *report, uint32_t session, int64_t start,
+                            int64_t end) {
+    return (double)end - (double)start -
+           (double)pauses_within(&report->pauses, session, start, end);
+}
+
 static bool steps_cover(const struct report *report, uint32_t device) {
     const struct model *model = &report->model;
     const struct steps *steps = &report->steps;
@@ -205,11 +215,11 @@ static bool steps_cover(const struct report *report, uint32_t device) {
     if (!steps_window(model, steps, device, 0, steps->count - 1, &window) ||
         !model_device_window(model, device, &run))
         return false;
-    double wall = (double)run.end - (double)run.start -
-                  (double)pauses_within(&report->pauses, session, run.start, run.end);
-    double covered = (double)window.end - (double)window.start -
-                     (double)pauses_within(&report->pauses, session, window.start, window.end);
-    return 2 * covered >= wall && 2 * share_of_work(model, device, window) >= 1;
+    double wall = recorded_time(report, session, run.start, run.end);
+    double rest = recorded_time(report, session, window.start, run.end);
+    double covered = recorded_time(report, session, window.start, window.end);
+    return 2 * covered >= rest && covered >= TINY_PART * wall &&
+           2 * share_of_work(model, device, window) >= 1;
 }
 
 /* "all" is no selection. Where nothing is selected and the part that a verdict is about is wanted,
