@@ -6,8 +6,8 @@
 #include "analysis/model.h"
 
 struct account {
-    int64_t window;       /* length of the selection */
-    int64_t busy;         /* union of compute kernels */
+    int64_t window;                /* length of the selection */
+    int64_t busy;                  /* union of compute kernels */
     int64_t exposed_communication; /* union of communication kernels, where no compute kernel ran */
     int64_t exposed_copy;          /* union of copies and sets, where no kernel ran */
     int64_t idle;

@@ -1,3 +1,4 @@
+/* See communication.h. */
 #include "analysis/communication.h"
 
 #include <string.h>
@@ -83,8 +84,7 @@ static struct text member(struct text detail, const char *key) {
     bool quoted = at < detail.length && detail.data[at] == '"';
     at += quoted;
     for (end = at; end < detail.length; end++)
-        if (quoted ? detail.data[end] == '"'
-                   : detail.data[end] == ',' || detail.data[end] == '}')
+        if (quoted ? detail.data[end] == '"' : detail.data[end] == ',' || detail.data[end] == '}')
             break;
     return (struct text){detail.data + at, end - at};
 }
@@ -94,9 +94,10 @@ static uint64_t type_size(struct text name) {
     static const struct {
         const char *name;
         uint64_t size;
-    } types[] = {{"Float", 4},         {"Double", 8}, {"Half", 2},     {"BFloat16", 2},
-                 {"Int", 4},           {"Long", 8},   {"Short", 2},    {"Char", 1},
-                 {"Byte", 1},          {"Bool", 1},   {"ComplexFloat", 8}, {"ComplexDouble", 16},
+    } types[] = {{"Float", 4},         {"Double", 8},       {"Half", 2},
+                 {"BFloat16", 2},      {"Int", 4},          {"Long", 8},
+                 {"Short", 2},         {"Char", 1},         {"Byte", 1},
+                 {"Bool", 1},          {"ComplexFloat", 8}, {"ComplexDouble", 16},
                  {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
     for (size_t i = 0; i < ARRAY_COUNT(types); i++)
         if (text_is(name, types[i].name))

@@ -22,7 +22,7 @@ struct traffic {
     uint64_t small_count;
     int64_t small_time;
     double small_bytes;
-    double best_rate; /* bytes per second of the fastest large collective; 0: there is none */
+    double best_rate;  /* bytes per second of the fastest large collective; 0: there is none */
     uint32_t top_name; /* string id of the kernel with the most time */
     int64_t top_time;
     uint64_t ranks;
@@ -53,7 +53,8 @@ static void find_traffic(struct diagnosis *diagnosis, struct traffic *traffic) {
     const struct model *model = diagnosis->source->model;
     const struct trace *trace = diagnosis->trace;
     const struct diagnose_device *device = &diagnosis->source->devices[0];
-    int64_t *by_name = memory_allocate(trace->strings.count + 1, sizeof *by_name, diagnosis->status);
+    int64_t *by_name =
+        memory_allocate(trace->strings.count + 1, sizeof *by_name, diagnosis->status);
     diagnosis->failed |=
         !by_name || !trace_load(diagnosis->trace, TABLE_ACTIVITY, "detail", diagnosis->status);
     for (size_t i = model->device_first[device->id];
@@ -81,11 +82,12 @@ static double link_limit(const struct diagnosis *diagnosis) {
     static const struct {
         const char *name;
         double rate;
-    } links[] = {{"B200", 900e9},  {"GB200", 900e9}, {"H200", 450e9},      {"H100 80GB HBM3", 450e9},
-                 {"GH200", 450e9}, {"A100", 300e9},  {"V100-SXM", 150e9},  {"P100-SXM", 80e9},
-                 {"MI300X", 448e9}, {"MI250", 300e9}};
-    struct text name = trace_text(
-        diagnosis->trace, diagnosis->trace->device.name[diagnosis->source->devices[0].id]);
+    } links[] = {{"B200", 900e9},           {"GB200", 900e9},   {"H200", 450e9},
+                 {"H100 80GB HBM3", 450e9}, {"GH200", 450e9},   {"A100", 300e9},
+                 {"V100-SXM", 150e9},       {"P100-SXM", 80e9}, {"MI300X", 448e9},
+                 {"MI250", 300e9}};
+    struct text name = trace_text(diagnosis->trace,
+                                  diagnosis->trace->device.name[diagnosis->source->devices[0].id]);
     if (text_find(name, "PCIe") >= 0 || text_find(name, "NVL") >= 0)
         return 0;
     for (size_t i = 0; i < ARRAY_COUNT(links); i++)
@@ -101,8 +103,7 @@ static void add_traffic(struct diagnosis *diagnosis, struct finding *finding,
     if (traffic->top_name)
         finding_evidence(diagnosis, finding,
                          (struct evidence){.kind = EVIDENCE_KERNEL, .name = traffic->top_name},
-                         "%s is the largest: %s",
-                         short_kernel(diagnosis, traffic->top_name, name),
+                         "%s is the largest: %s", short_kernel(diagnosis, traffic->top_name, name),
                          format_duration(traffic->top_time, time));
     if (traffic->known == 0)
         return;
@@ -113,11 +114,12 @@ static void add_traffic(struct diagnosis *diagnosis, struct finding *finding,
                      format_bytes((uint64_t)traffic->bytes, bytes),
                      format_rate(traffic->bytes / seconds, rate));
     if (traffic->link_bytes > 0 && published > 0)
-        finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
-                         "Each device sends %s (ring algorithm, %llu ranks); the published limit of "
-                         "its links inside one machine is %s",
-                         format_rate(traffic->link_bytes / seconds, link),
-                         (unsigned long long)traffic->ranks, format_rate(published, limit));
+        finding_evidence(
+            diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
+            "Each device sends %s (ring algorithm, %llu ranks); the published limit of "
+            "its links inside one machine is %s",
+            format_rate(traffic->link_bytes / seconds, link), (unsigned long long)traffic->ranks,
+            format_rate(published, limit));
 }
 
 /* Compute kernels can hide no more communication than the time in which they run alone. */
@@ -171,20 +173,18 @@ static void find_small(struct diagnosis *diagnosis, const struct traffic *traffi
     size_t steps = MAX(diagnosis->source->step_count, 1);
     if (traffic->small_count < 4 * steps || traffic->best_rate <= 0)
         return;
-    double excess =
-        (double)traffic->small_time - traffic->small_bytes / traffic->best_rate * 1e9;
+    double excess = (double)traffic->small_time - traffic->small_bytes / traffic->best_rate * 1e9;
     double exposed = share_of(account->exposed_communication, account->communication_union);
     if (excess <= 0)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_SMALL_MESSAGES, CONFIDENCE_MEDIUM);
     finding_estimate(diagnosis, finding, (int64_t)(excess * exposed));
     finding->error = finding->recoverable / 2;
-    finding_summary(diagnosis, finding,
-                    "%s of %s collectives have less than 1 MiB, %s on average, and take %s",
-                    format_count(traffic->small_count, count), format_count(traffic->count, all),
-                    format_bytes((uint64_t)(traffic->small_bytes / (double)traffic->small_count),
-                                 bytes),
-                    format_duration(traffic->small_time, time));
+    finding_summary(
+        diagnosis, finding, "%s of %s collectives have less than 1 MiB, %s on average, and take %s",
+        format_count(traffic->small_count, count), format_count(traffic->count, all),
+        format_bytes((uint64_t)(traffic->small_bytes / (double)traffic->small_count), bytes),
+        format_duration(traffic->small_time, time));
     finding_gain(diagnosis, finding, "combined, at the rate of the large ones, %s",
                  from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
@@ -222,8 +222,7 @@ static int64_t find_waiting(struct diagnosis *diagnosis) {
     int64_t waiting = 0;
     size_t peers = 0;
     collect_times(diagnosis, &diagnosis->source->devices[0], &own);
-    int64_t *shortest =
-        memory_allocate(own.count + 1, sizeof *shortest, diagnosis->status);
+    int64_t *shortest = memory_allocate(own.count + 1, sizeof *shortest, diagnosis->status);
     diagnosis->failed |= !shortest;
     for (size_t k = 0; !diagnosis->failed && k < own.count; k++)
         shortest[k] = own.duration[k];

@@ -66,6 +66,8 @@ void finding_change(struct finding *finding, enum change_kind kind, struct text 
 /* Sets recoverable without a replay, clamped to the judged time: sums over kernels, copies or calls
  * count overlaps twice. */
 void finding_estimate(const struct diagnosis *diagnosis, struct finding *finding, int64_t time);
+/* Removes the commands of fixes that do not reproduce their finding's gain. */
+void diagnose_check_hints(struct diagnosis *diagnosis);
 /* Replays the finding's changes and sets recoverable, error and assumes; false: not applicable. */
 bool finding_predict(struct diagnosis *diagnosis, struct finding *finding);
 /* Sets the same from an existing prediction. */

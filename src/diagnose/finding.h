@@ -101,10 +101,11 @@ struct finding {
     size_t change_count;
     char *assumes; /* or NULL */
 
-    bool remark;  /* expected or free of cost: reported, never the main finding */
-    bool decides; /* characterizes the run even if its gain is not known */
-    bool holds;   /* takes most of the time, even if no known change recovers much of it */
-    bool minor;   /* too small to act on: within its error bar or a few percent of the time */
+    bool remark;      /* expected or free of cost: reported, never the main finding */
+    bool decides;     /* characterizes the run even if its gain is not known */
+    bool holds;       /* takes most of the time, even if no known change recovers much of it */
+    bool minor;       /* too small to act on: within its error bar or a few percent of the time */
+    bool unexplained; /* the cause is not recorded: no speed-up is promised in the headline */
 };
 
 struct verdict {

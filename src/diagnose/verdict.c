@@ -16,9 +16,9 @@
 
 /* Rules that claim part of the host time run before diagnose_host(). */
 static diagnose_rule *const rule_table[] = {
-    diagnose_compilation, diagnose_allocation, diagnose_transfers, diagnose_cpu,
-    diagnose_host,        diagnose_sync,       diagnose_launch,    diagnose_kernels,
-    diagnose_grids,       diagnose_steps,      diagnose_clock,     diagnose_memory,
+    diagnose_compilation,   diagnose_allocation, diagnose_transfers, diagnose_cpu,
+    diagnose_host,          diagnose_sync,       diagnose_launch,    diagnose_kernels,
+    diagnose_grids,         diagnose_steps,      diagnose_clock,     diagnose_memory,
     diagnose_communication,
 };
 
@@ -251,6 +251,8 @@ static bool explains_idle(const struct diagnosis *diagnosis, const struct findin
 }
 
 static const char *cost_text(const struct finding *finding) {
+    if (finding->kind == FINDING_THROTTLING && finding->unexplained)
+        return "Kernels that become slower during the run cost";
     bool fuse = finding->change_count && finding->changes[0].kind == CHANGE_FUSE;
     return finding->kind == FINDING_MEMORY_BOUND && fuse ? "Unfused memory-bound kernels cost"
                                                          : headlines[finding->kind].cost;
@@ -281,7 +283,11 @@ static void write_speedup(struct diagnosis *diagnosis, const struct finding *fir
                           struct buffer *line) {
     double gain = share_of(first->recoverable, diagnosis->verdict->time), left = 1 - gain;
     char percent[FORMAT_SIZE];
-    if (left > 0.02 && left < 0.87)
+    if (first->unexplained)
+        buffer_printf(line, " What %s was not recorded.",
+                      first->kind == FINDING_THROTTLING ? "slows the kernels down"
+                                                        : "the host does there");
+    else if (left > 0.02 && left < 0.87)
         buffer_printf(line, " Fixing this would make %s about %.*fx faster.",
                       judged_text(diagnosis), 1 / left < 10 ? 1 : 0, 1 / left);
     else if (explains_idle(diagnosis, first))
@@ -475,6 +481,7 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
     if (!diagnosis.failed &&
         (verdict->count == 0 || verdict->findings[0].minor || has_dominant_gap(&diagnosis)))
         diagnose_healthy(&diagnosis);
+    diagnose_check_hints(&diagnosis);
     find_additional(&diagnosis);
     diagnose_missing(&diagnosis);
     if (!diagnosis.failed)

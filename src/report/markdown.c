@@ -196,8 +196,8 @@ static void write_loss(struct markdown *document, const struct report_device *de
         markdown_line(document, "   - Evidence: copies and memsets ran for %s while no kernel ran",
                       time);
     else if (loss == LOSS_COMMUNICATION)
-        markdown_line(document,
-                      "   - Evidence: collectives ran for %s while no compute kernel ran", time);
+        markdown_line(document, "   - Evidence: collectives ran for %s while no compute kernel ran",
+                      time);
     else
         markdown_line(document, "   - Evidence: idle for %s in %s: %s", time,
                       format_plural(device->gaps.cause_gaps[loss], "gap", "gaps", count),

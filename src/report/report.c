@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "report/judge.h"
 #include "report/select.h"
+#include "trace/writer.h"
 
 static void finish_device(struct report_device *device) {
     gaps_finish(&device->gaps);
@@ -182,13 +183,16 @@ static bool list_devices(const struct report *report, uint32_t **ids, size_t *co
     return *ids != NULL;
 }
 
-/* The share of a device's kernel time that is in the window. */
-static double share_of_work(const struct model *model, uint32_t device, struct window window) {
+/* The share of the kernel time from `since` on that is in the window. */
+static double share_of_work(const struct model *model, uint32_t device, int64_t since,
+                            struct window window) {
     double whole = 0, inside = 0;
     for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
         bool kernel = model->trace->activity.kind[i] == ACTIVITY_KERNEL;
         double duration = kernel ? (double)model->trace->activity.duration[i] : 0;
         int64_t start = model->trace->activity.start[i];
+        if (start < since)
+            continue;
         whole += duration;
         if (start >= window.start && start < window.end)
             inside += duration;
@@ -196,17 +200,15 @@ static double share_of_work(const struct model *model, uint32_t device, struct w
     return whole > 0 ? inside / whole : 0;
 }
 
-/* Whether the steps found, warm-up included, are the run: they have at least half of the device's
- * kernel time, and at least half of its time from the first step on. What precedes the first step
- * is start-up, unless the steps are a tiny part of the whole. Otherwise the run is judged. */
-#define TINY_PART 0.02
-
 static double recorded_time(const struct report *report, uint32_t session, int64_t start,
                             int64_t end) {
     return (double)end - (double)start -
            (double)pauses_within(&report->pauses, session, start, end);
 }
 
+/* Whether the steps found, warm-up included, are the run: they have at least half of the device's
+ * time and of its kernel time. In a recording of a program from its start, what precedes the first
+ * step is start-up and does not count. Otherwise the steps are a detail, and the run is judged. */
 static bool steps_cover(const struct report *report, uint32_t device) {
     const struct model *model = &report->model;
     const struct steps *steps = &report->steps;
@@ -215,11 +217,12 @@ static bool steps_cover(const struct report *report, uint32_t device) {
     if (!steps_window(model, steps, device, 0, steps->count - 1, &window) ||
         !model_device_window(model, device, &run))
         return false;
-    double wall = recorded_time(report, session, run.start, run.end);
-    double rest = recorded_time(report, session, window.start, run.end);
+    struct text format = trace_meta(model->trace, META_SOURCE_FORMAT);
+    bool imported = format.length && !text_is(format, "ridge");
+    int64_t since = imported ? run.start : window.start;
+    double wall = recorded_time(report, session, since, run.end);
     double covered = recorded_time(report, session, window.start, window.end);
-    return 2 * covered >= rest && covered >= TINY_PART * wall &&
-           2 * share_of_work(model, device, window) >= 1;
+    return 2 * covered >= wall && 2 * share_of_work(model, device, since, window) >= 1;
 }
 
 /* "all" is no selection. Where nothing is selected and the part that a verdict is about is wanted,

@@ -113,8 +113,7 @@ static struct value main_cause(const struct gaps *gaps) {
 DEVICE(device_name, device_words(of, at, words))
 DEVICE(device_window, value_integer(at->account.window))
 DEVICE(device_busy, value_ratio(at->account.busy, at->account.window))
-DEVICE(device_communication,
-       value_ratio(at->account.exposed_communication, at->account.window))
+DEVICE(device_communication, value_ratio(at->account.exposed_communication, at->account.window))
 DEVICE(device_copy, value_ratio(at->account.exposed_copy, at->account.window))
 DEVICE(device_idle, value_ratio(at->account.idle, at->account.window))
 DEVICE(device_cause, main_cause(&at->gaps))

@@ -203,7 +203,7 @@ struct account_line {
 
 struct account_change {
     const struct outcome_device *before, *after;
-    struct account_line lines[3 + CAUSE_COUNT];
+    struct account_line lines[4 + CAUSE_COUNT];
     size_t count;
 };
 

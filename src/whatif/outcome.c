@@ -203,7 +203,7 @@ struct sweep {
     struct takers *takers;
     const struct selection *windows;
     struct outcome_device *device;
-    size_t cursor;        /* of windows, for idle time */
+    size_t cursor;                 /* of windows, for idle time */
     int64_t kernels, compute, all; /* latest ends so far */
     size_t kernel_cursor, compute_cursor, all_cursor, taker_cursor;
     int64_t kernel_union;
@@ -250,8 +250,7 @@ static void add_activity(struct sweep *sweep, uint32_t row) {
         return;
     if (end > sweep->kernels) {
         int64_t from = MAX(start, sweep->kernels);
-        sweep->kernel_union +=
-            selection_overlap(sweep->windows, from, end, &sweep->kernel_cursor);
+        sweep->kernel_union += selection_overlap(sweep->windows, from, end, &sweep->kernel_cursor);
         sweep->kernels = end;
     }
     if (end > sweep->compute && !model_communicates(sweep->run->replay->source.model, row)) {
