@@ -1,6 +1,8 @@
 /* Joins, checks and sorts what the analyses need. */
 #include "analysis/model.h"
 
+#include "analysis/communication.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -313,6 +315,24 @@ static void place_unknown(struct trace *trace) {
         sessions[i][0] = trace->session_count;
 }
 
+/* Names are classified once: a trace has few kernel names and many kernels. */
+static bool mark_communication(struct model *model, struct status *status) {
+    const struct trace *trace = model->trace;
+    enum { UNKNOWN, NO, YES };
+    model->communicates =
+        memory_allocate(trace->strings.count + 1, sizeof *model->communicates, status);
+    if (!model->communicates)
+        return false;
+    for (size_t i = 0; i < trace->activity.count; i++) {
+        uint8_t *known = &model->communicates[trace->activity.name[i]];
+        if (trace->activity.kind[i] == ACTIVITY_KERNEL && *known == UNKNOWN)
+            *known = kernel_communicates(trace_text(trace, trace->activity.name[i])) ? YES : NO;
+    }
+    for (size_t name = 0; name < trace->strings.count; name++)
+        model->communicates[name] = model->communicates[name] == YES;
+    return true;
+}
+
 bool model_build(struct model *model, struct trace *trace, struct status *status) {
     memset(model, 0, sizeof *model);
     model->trace = trace;
@@ -334,8 +354,8 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
         trace_unload(trace, TABLE_CALL, "correlation");
         ok = find_span(model, status);
         ok = ok && order_activities(model, status) && order_calls(model, status) &&
-             mark_pageable(model, status) && order_ranges(model, status) &&
-             name_devices(model, status);
+             mark_pageable(model, status) && mark_communication(model, status) &&
+             order_ranges(model, status) && name_devices(model, status);
     }
     if (!ok)
         model_finish(model);
@@ -349,6 +369,7 @@ void model_finish(struct model *model) {
     memory_free(model->launch);
     memory_free(model->call_nested);
     memory_free(model->call_pageable);
+    memory_free(model->communicates);
     memory_free(model->session_span);
     memory_free(model->device_key);
     intern_finish(&model->device_keys);

@@ -25,10 +25,10 @@ struct model {
     size_t *thread_calls;  /* into trace->call */
     size_t *thread_ranges; /* into trace->range; ranges of queues have thread 0 */
 
-    uint32_t *launch;     /* by activity: row of its launching call, or NO_ROW */
-    uint8_t *call_nested; /* by call: 1 = inside another call of its thread */
-    uint8_t
-        *call_pageable; /* by call: 1 = launched a copy that blocks, as its memory is pageable */
+    uint32_t *launch;       /* by activity: row of its launching call, or NO_ROW */
+    uint8_t *call_nested;   /* by call: 1 = inside another call of its thread */
+    uint8_t *call_pageable; /* by call: 1 = launched a copy that blocks: pageable memory */
+    uint8_t *communicates;  /* by string: 1 = the name of a communication kernel */
 
     /* The span of the run and, by session, of each recording: device work and API calls, and in a
      * framework's own trace also operators, ranges and synchronisation records. NVTX ranges,
@@ -61,6 +61,11 @@ static inline int64_t model_activity_end(const struct model *model, size_t activ
 }
 /* Whether a copying call returns before its copy is done, by its name. */
 bool call_is_asynchronous(struct text name);
+/* Whether the activity is a kernel that moves data between devices. */
+static inline bool model_communicates(const struct model *model, size_t activity) {
+    return model->trace->activity.kind[activity] == ACTIVITY_KERNEL &&
+           model->communicates[model->trace->activity.name[activity]];
+}
 static inline int64_t model_call_end(const struct model *model, size_t call) {
     return model->trace->call.start[call] + model->trace->call.duration[call];
 }

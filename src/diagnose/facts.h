@@ -89,7 +89,8 @@ struct facts {
     enum framework framework;
     int64_t host_start, host_end; /* the judged part on the host */
     /* Account of the judged device. */
-    int64_t window, busy, exposed_copy, idle;
+    int64_t window, busy, exposed_communication, exposed_copy, idle;
+    int64_t kernel_union; /* busy + exposed_communication */
     int64_t cause[CAUSE_COUNT];
     int64_t short_idle; /* in gaps comparable to the launch cost */
     struct sync_facts syncs[SYNC_PURPOSES];

@@ -108,6 +108,21 @@ static const struct {
          .opencl = "Coalesce memory accesses, so that adjacent work-items read adjacent addresses",
          .vulkan =
              "Coalesce memory accesses, so that adjacent invocations read adjacent addresses"},
+    [REMEDY_OVERLAP_COLLECTIVES] =
+        {"Start each collective as soon as its data is ready, on a separate stream, and compute "
+         "what does not need it meanwhile",
+         "Let communication overlap with the backward pass (DistributedDataParallel with its "
+         "default buckets, FSDP with forward_prefetch=True), or start it with async_op=True and "
+         "wait where the result is needed",
+         "Set XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true, so that XLA computes "
+         "during collectives",
+         NULL, NULL},
+    [REMEDY_LARGER_MESSAGES] =
+        {"Combine small collectives into fewer large ones (ncclGroupStart, one flat buffer)",
+         "Combine small collectives: DistributedDataParallel(bucket_cap_mb=100), or one flat "
+         "tensor",
+         "Combine small collectives (XLA_FLAGS=--xla_gpu_all_reduce_combine_threshold_bytes=...)",
+         NULL, NULL},
     [REMEDY_TO_DEVICE] = {"Run this work on the device, where its data is",
                           "Move the tensors to the device (.to(\"cuda\"), device=\"cuda\") and "
                           "keep them there",

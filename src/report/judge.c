@@ -29,7 +29,7 @@ struct judged {
 };
 
 static bool steady_steps(const struct report *report) {
-    if (report->narrowed || report->whole || report->steps.count < STEADY_STEPS_MIN)
+    if (report->narrowed || !report->steps_judged)
         return false;
     for (size_t i = 0; i < report->device_count; i++)
         if (report->devices[i].has_steady)

@@ -73,6 +73,8 @@ struct report {
     size_t device_count;
     bool narrowed;                   /* by --range, --steps or --window */
     bool whole;                      /* --steps all; options.steps is NULL then */
+    bool steps_judged;               /* the verdict is about the steady steps by default */
+    bool steps_remark;               /* steps were found, but are less than half of the run */
     bool steady_by_default;          /* options.steps is "steady" because of options.steady */
     struct selection host_selection; /* host time of the selection; used when narrowed */
 

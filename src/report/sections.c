@@ -16,7 +16,7 @@ struct value report_device_name(const void *source, const void *row, struct buff
 const struct report_part report_parts[] = {
     {"findings", "each finding: evidence, error bound, fixes", false, NULL, {NULL}},
     {"account",
-     "metrics, and busy, exposed copy and idle time",
+     "metrics, and busy, exposed communication, exposed copy and idle time",
      true,
      &section_metrics,
      {&section_metrics}},
