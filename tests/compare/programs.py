@@ -6,7 +6,7 @@
 A pair is (name, manner, expectation, make): make(gpu, changed) returns a function for one step. The expectation
 is a regular expression that the first sentence must match, written before the rules were tuned. `captured`: to be
 recorded by `ridge record --capture-range cudaProfilerApi`. `profiler`: under torch.profiler, with operators and
-shapes. `sampled`: captured, with CPU samples."""
+shapes. `sampled`: captured, with CPU samples. `clock`: captured, side b at a lower clock."""
 
 import argparse
 import ctypes
@@ -123,7 +123,7 @@ def fuse_attention(gpu, changed):
 def fuse_adam(gpu, changed):
     import torch
 
-    model, x = mlp(torch, gpu, layers=6)
+    model, x = mlp(torch, gpu, layers=3)
     how = {"fused": True} if changed else {"foreach": False}
     return training(torch, model, x, torch.optim.Adam(model.parameters(), **how))
 
@@ -132,7 +132,7 @@ def fuse_adam(gpu, changed):
 def foreach_sgd(gpu, changed):
     import torch
 
-    model, x = mlp(torch, gpu, layers=8)
+    model, x = mlp(torch, gpu, layers=4)
     return training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, foreach=changed))
 
 
@@ -206,7 +206,7 @@ def item_new(gpu, changed):
 def item_removed(gpu, changed):
     import torch
 
-    model, x = mlp(torch, gpu, layers=3, batch=256)
+    model, x = mlp(torch, gpu, layers=2, batch=256)
     step = training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3))
     return step if changed else lambda i: step(i).item()
 
@@ -597,7 +597,7 @@ def dropout_new(gpu, changed):
 def fill_gone(gpu, changed):
     import torch
 
-    model, x = mlp(torch, gpu, width=2048, layers=4, batch=64)
+    model, x = mlp(torch, gpu, width=2048, layers=2, batch=64)
     return training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3), none=changed)
 
 
@@ -643,6 +643,24 @@ def clock_power(gpu, changed):
     return step
 
 
+@pair("clock-locked-gemm", r"clock|GHz|MHz", "clock")
+def clock_locked_gemm(gpu, changed):
+    return stack(gpu, 4)
+
+
+@pair("clock-locked-loop", r"clock|GHz|MHz", "clock")
+def clock_locked_loop(gpu, changed):
+    return looping(gpu, 2000, gpu.processors * 8)
+
+
+@pair("clock-locked-train", r"clock|GHz|MHz", "clock")
+def clock_locked_train(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=2, batch=8192)
+    return training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3))
+
+
 # ---- host ----
 
 
@@ -684,11 +702,11 @@ def host_input(gpu, changed):
     import torch
 
     model, x = mlp(torch, gpu, layers=4)
-    ready = torch.randn(256, 512)
+    ready = torch.randn(64, 2048)
 
     @torch.no_grad()
     def step(i):
-        batch = ready if changed else torch.stack([torch.randn(512) for _ in range(256)])
+        batch = ready if changed else torch.stack([torch.randn(2048) for _ in range(64)])
         batch.sum()
         model(x)
 
