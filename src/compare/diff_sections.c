@@ -75,43 +75,42 @@ static struct value real_if(double value) {
     return value > 0 ? value_real(value) : value_none();
 }
 
-static void append_side(const struct diff_row *row, unsigned at, struct buffer *words) {
+/* "20 x 4.20 µs" of activities, else the time. */
+static struct value side_words(const struct diff_row *row, unsigned at, struct buffer *words) {
     char time[FORMAT_SIZE];
-    if (row->count[at] <= 0) {
-        buffer_byte(words, '-');
-        return;
-    }
     double count = row->count[at];
-    if (fabs(count - round(count)) < 0.005)
-        buffer_printf(words, "%.0f", round(count));
-    else
-        buffer_printf(words, "%.3g", count);
-    buffer_printf(words, " x %s", format_duration((int64_t)row->duration[at], time));
-}
-
-static struct value launches_words(const struct diff_row *row, unsigned at, struct buffer *words) {
-    if (row->part >= PART_IDLE)
+    if (row->entries[at] == 0)
         return value_none();
-    append_side(row, at, words);
+    if (row->part >= PART_IDLE || count <= 0)
+        buffer_string(words, format_duration(row->time[at], time));
+    else if (fabs(count - round(count)) < 0.005)
+        buffer_printf(words, "%.0f x %s", round(count),
+                      format_duration((int64_t)row->duration[at], time));
+    else
+        buffer_printf(words, "%.3g x %s", count, format_duration((int64_t)row->duration[at], time));
     return value_text(buffer_as_text(words));
 }
 
-/* "gemm -> fused_gemm", and how many others there are. */
+static void append_names(const struct diff_row *row, unsigned at, struct buffer *words) {
+    buffer_text(words, row->name[at]);
+    if (row->entries[at] > 1)
+        buffer_printf(words, " and %zu more", row->entries[at] - 1);
+}
+
+/* "gemm -> fused_gemm", "new: dropout", "idle, host code: prepare_batch". */
 static struct value name_words(const struct diff_row *row, struct buffer *words) {
-    buffer_printf(words, "%s", row->part == PART_BUSY ? "" : part_title(row->part));
-    const char *between = row->part == PART_BUSY ? "" : ": ";
+    unsigned at = row->entries[BEFORE] ? BEFORE : AFTER;
+    if (row->part >= PART_IDLE) {
+        buffer_printf(words, "idle, %s%s", part_title(row->part), row->name[at].length ? ": " : "");
+        append_names(row, at, words);
+        return value_text(buffer_as_text(words));
+    }
     if (row->kind == ROW_GONE || row->kind == ROW_NEW)
-        buffer_printf(words, "%s%s", between,
-                      row->part < PART_IDLE ? row_kind_name(row->kind) : ""),
-            between = row->part < PART_IDLE ? ": " : between;
-    for (unsigned at = BEFORE; at < SIDES; at++) {
-        if (row->entries[at] == 0 || row->name[at].length == 0 ||
-            (at == AFTER && row->kind == ROW_BOTH))
-            continue;
-        buffer_printf(words, "%s%.*s", between, TEXT_ARGS(row->name[at]));
-        if (row->entries[at] > 1)
-            buffer_printf(words, " and %zu more", row->entries[at] - 1);
-        between = " -> ";
+        buffer_printf(words, "%s: ", row_kind_name(row->kind));
+    append_names(row, at, words);
+    if (row->kind == ROW_REPLACED) {
+        buffer_string(words, " -> ");
+        append_names(row, AFTER, words);
     }
     return value_text(buffer_as_text(words));
 }
@@ -134,8 +133,8 @@ DIFF_VALUE(row_count_before, struct diff_row, real_if(at->count[BEFORE]))
 DIFF_VALUE(row_count_after, struct diff_row, real_if(at->count[AFTER]))
 DIFF_VALUE(row_duration_before, struct diff_row, real_if(at->duration[BEFORE]))
 DIFF_VALUE(row_duration_after, struct diff_row, real_if(at->duration[AFTER]))
-DIFF_VALUE(row_launches_before, struct diff_row, launches_words(at, BEFORE, words))
-DIFF_VALUE(row_launches_after, struct diff_row, launches_words(at, AFTER, words))
+DIFF_VALUE(row_side_before, struct diff_row, side_words(at, BEFORE, words))
+DIFF_VALUE(row_side_after, struct diff_row, side_words(at, AFTER, words))
 DIFF_VALUE(row_place, struct diff_row, at->place.length ? value_text(at->place) : value_none())
 DIFF_VALUE(row_words, struct diff_row, name_words(at, words))
 
@@ -146,10 +145,10 @@ static const struct column row_columns[] = {
     {NULL, "change", UNIT_TEXT, COLUMN_RIGHT, row_change_words},
     {"by_count_ns", NULL, UNIT_NS, 0, row_by_count},
     {"by_duration_ns", NULL, UNIT_NS, 0, row_by_duration},
-    {"before_ns", "before", UNIT_NS, 0, row_before},
-    {"after_ns", "after", UNIT_NS, 0, row_after},
-    {NULL, "launches", UNIT_TEXT, COLUMN_RIGHT, row_launches_before},
-    {NULL, "after", UNIT_TEXT, COLUMN_RIGHT, row_launches_after},
+    {"before_ns", NULL, UNIT_NS, 0, row_before},
+    {"after_ns", NULL, UNIT_NS, 0, row_after},
+    {NULL, "before", UNIT_TEXT, COLUMN_RIGHT, row_side_before},
+    {NULL, "after", UNIT_TEXT, COLUMN_RIGHT, row_side_after},
     {"count_before", NULL, UNIT_NUMBER, 0, row_count_before},
     {"count_after", NULL, UNIT_NUMBER, 0, row_count_after},
     {"duration_before_ns", NULL, UNIT_NS_MEAN, 0, row_duration_before},

@@ -12,6 +12,9 @@
 #include "report/wording.h"
 
 enum { ROWS_SHOWN = 12, BAR_MIN = 20, TITLE_WIDTH = 16, VALUE_WIDTH = 12 };
+/* A call at the edge of the selection belongs to one of many steps; less is no change. */
+#define COUNT_CHANGED 0.25
+#define COUNT_CHANGED_SHARE 0.01
 
 static void write_head(struct text_writer *writer, const struct diff *diff) {
     for (unsigned at = BEFORE; at < SIDES; at++) {
@@ -77,7 +80,7 @@ static void write_waterfall(struct text_writer *writer, const struct diff *diff)
 
 static void write_rows(struct text_writer *writer, const struct diff *diff, size_t rows) {
     struct table table = {0};
-    char count[FORMAT_SIZE];
+    char count[FORMAT_PLURAL_SIZE];
     size_t changed = 0;
     while (changed < diff->row_count && diff->rows[changed].change != 0)
         changed++;
@@ -87,8 +90,8 @@ static void write_rows(struct text_writer *writer, const struct diff *diff, size
     section_table(&diff_section_rows, diff, MIN(rows, changed), writer->style->width, &table);
     text_table(writer, &table);
     if (changed > rows)
-        output_printf(writer->output, "  %s more rows (--top N)\n",
-                      format_count(changed - rows, count));
+        output_printf(writer->output, "  %s (--top N)\n",
+                      format_plural(changed - rows, "more row", "more rows", count));
 }
 
 static const char *count_text(double value, bool bytes, char text[FORMAT_SIZE]) {
@@ -108,7 +111,8 @@ static void write_counts(struct text_writer *writer, const struct diff *diff) {
         char before[FORMAT_SIZE], after[FORMAT_SIZE];
         double x = side_per_unit(a, a->counts[i]), y = side_per_unit(b, b->counts[i]);
         bool bytes = i == SIDE_BYTES_HTOD || i == SIDE_BYTES_DTOH;
-        if (!a->counts_known[i] || !b->counts_known[i] || fabs(x - y) < 0.005)
+        if (!a->counts_known[i] || !b->counts_known[i] ||
+            fabs(x - y) < fmax(COUNT_CHANGED, COUNT_CHANGED_SHARE * fmax(x, y)))
             continue;
         if (!any)
             text_section(writer, "Counts", "in a %s", b->unit);

@@ -213,7 +213,7 @@ static struct reason of_copy(const struct inquiry *of) {
     char count[2][FORMAT_SIZE], bytes[2][FORMAT_SIZE], time[2][FORMAT_SIZE];
     unsigned at = row->kind == ROW_NEW ? AFTER : BEFORE;
     struct text name = row->name[at];
-    if (row->kind != ROW_BOTH)
+    if (row->kind == ROW_GONE || row->kind == ROW_NEW)
         return because("copies", "%s %.*s%s %s %s", number(row->count[at], count[0]),
                        TEXT_ARGS(name), row->count[at] > 1 ? " operations" : "",
                        row->count[at] > 1 ? "are" : "is", row_kind_name(row->kind));

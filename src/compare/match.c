@@ -94,8 +94,8 @@ static void settle(struct matcher *matcher) {
 
 /* ---- the launching operator ---- */
 
-static bool is_alone(const struct matcher *matcher, unsigned at, size_t entry) {
-    return matcher->diff->sides[at].entries[entry].part == PART_BUSY &&
+static bool is_alone(const struct matcher *matcher, unsigned part, unsigned at, size_t entry) {
+    return matcher->diff->sides[at].entries[entry].part == part &&
            !matcher->settled[matcher->matching->group[at][entry]];
 }
 
@@ -120,19 +120,39 @@ static void link_by_place(struct matcher *matcher, bool operators) {
     const struct side *sides = matcher->diff->sides;
     for (size_t i = 0; i < sides[BEFORE].entry_count; i++) {
         bool is_operator, other_is;
-        if (!is_alone(matcher, BEFORE, i))
+        if (!is_alone(matcher, PART_BUSY, BEFORE, i))
             continue;
         struct text place = launched_by(&sides[BEFORE], &sides[BEFORE].entries[i], &is_operator);
         if (place.length == 0 || is_operator != operators)
             continue;
         for (size_t k = 0; k < sides[AFTER].entry_count; k++)
-            if (is_alone(matcher, AFTER, k) &&
+            if (is_alone(matcher, PART_BUSY, AFTER, k) &&
                 text_equal(place,
                            launched_by(&sides[AFTER], &sides[AFTER].entries[k], &other_is)) &&
                 other_is == operators)
                 join(matcher, matcher->matching->group[BEFORE][i],
                      matcher->matching->group[AFTER][k], place);
     }
+    settle(matcher);
+}
+
+/* ---- copies ---- */
+
+static struct text direction_of(struct text name) {
+    ptrdiff_t comma = text_find(name, ",");
+    return comma < 0 ? name : (struct text){name.data, (size_t)comma};
+}
+
+/* Copies of one direction replace each other when the kind of host memory changes. */
+static void link_copies(struct matcher *matcher) {
+    const struct side *sides = matcher->diff->sides;
+    for (size_t i = 0; i < sides[BEFORE].entry_count; i++)
+        for (size_t k = 0; k < sides[AFTER].entry_count; k++)
+            if (is_alone(matcher, PART_COPY, BEFORE, i) && is_alone(matcher, PART_COPY, AFTER, k) &&
+                text_equal(direction_of(sides[BEFORE].entries[i].name),
+                           direction_of(sides[AFTER].entries[k].name)))
+                join(matcher, matcher->matching->group[BEFORE][i],
+                     matcher->matching->group[AFTER][k], TEXT(""));
     settle(matcher);
 }
 
@@ -239,6 +259,57 @@ static bool divide(struct matcher *matcher, const struct sequence *a, const stru
     return ok;
 }
 
+/* The group that both steps launch, least often of all; or UINT32_MAX. */
+static bool rarest_common(const struct matcher *matcher, const struct sequence launches[SIDES],
+                          uint32_t *rarest, struct status *status) {
+    uint32_t *counts = memory_allocate(matcher->matching->groups, 2 * sizeof *counts, status);
+    uint32_t fewest = UINT32_MAX;
+    if (!counts)
+        return false;
+    *rarest = UINT32_MAX;
+    for (unsigned at = BEFORE; at < SIDES; at++)
+        for (size_t i = 0; i < launches[at].count; i++)
+            counts[2 * launches[at].groups[i] + at]++;
+    for (uint32_t group = 0; group < matcher->matching->groups; group++) {
+        const uint32_t *of = &counts[2 * group];
+        bool earlier = *rarest == UINT32_MAX ||
+                       text_compare(intern_text(&matcher->keys, group + 1),
+                                    intern_text(&matcher->keys, *rarest + 1)) < 0;
+        if (of[0] && of[1] && (of[0] + of[1] < fewest || (of[0] + of[1] == fewest && earlier))) {
+            fewest = of[0] + of[1];
+            *rarest = group;
+        }
+    }
+    memory_free(counts);
+    return true;
+}
+
+static void rotate_to(struct sequence *sequence, uint32_t group, uint32_t *scratch) {
+    size_t first = 0;
+    while (sequence->groups[first] != group)
+        first++;
+    memcpy(scratch, sequence->groups, first * sizeof *scratch);
+    memmove(sequence->groups, sequence->groups + first,
+            (sequence->count - first) * sizeof *scratch);
+    memcpy(sequence->groups + sequence->count - first, scratch, first * sizeof *scratch);
+}
+
+/* Steps are a cycle, and where one begins is a choice: both begin with the same kernel. */
+static bool align_starts(const struct matcher *matcher, struct sequence launches[SIDES],
+                         struct status *status) {
+    uint32_t rarest, *scratch;
+    if (!rarest_common(matcher, launches, &rarest, status))
+        return false;
+    if (rarest == UINT32_MAX)
+        return true;
+    scratch = memory_allocate(MAX(launches[BEFORE].count, launches[AFTER].count), sizeof *scratch,
+                              status);
+    for (unsigned at = BEFORE; scratch && at < SIDES; at++)
+        rotate_to(&launches[at], rarest, scratch);
+    memory_free(scratch);
+    return scratch != NULL;
+}
+
 /* Sequences in an order that does not depend on which side is which. */
 static bool goes_first(const struct matcher *matcher, const struct sequence *a,
                        const struct sequence *b) {
@@ -253,7 +324,7 @@ static bool goes_first(const struct matcher *matcher, const struct sequence *a,
 
 static bool has_alone(const struct matcher *matcher, unsigned at) {
     for (size_t i = 0; i < matcher->diff->sides[at].entry_count; i++)
-        if (is_alone(matcher, at, i))
+        if (is_alone(matcher, PART_BUSY, at, i))
             return true;
     return false;
 }
@@ -268,6 +339,9 @@ static bool link_by_sequence(struct matcher *matcher, struct status *status) {
     for (unsigned at = BEFORE; ok && at < SIDES; at++)
         for (size_t i = 0; i < launches[at].count; i++)
             launches[at].groups[i] = root_of(matcher, launches[at].groups[i]);
+    if (ok && matcher->diff->sides[BEFORE].unit_count > 1 &&
+        matcher->diff->sides[AFTER].unit_count > 1)
+        ok = align_starts(matcher, launches, status);
     if (ok && launches[BEFORE].count && launches[AFTER].count &&
         launches[BEFORE].count < CELLS_MAX / launches[AFTER].count) {
         bool swapped = !goes_first(matcher, &launches[BEFORE], &launches[AFTER]);
@@ -304,8 +378,10 @@ static bool renumber(struct matcher *matcher, struct status *status) {
 bool match_entries(const struct diff *diff, struct matching *matching, struct status *status) {
     struct matcher matcher = {.diff = diff, .matching = matching};
     bool ok = group_by_name(&matcher, status) && prepare(&matcher, status);
-    if (ok)
+    if (ok) {
+        link_copies(&matcher);
         link_by_place(&matcher, true);
+    }
     ok = ok && link_by_sequence(&matcher, status);
     if (ok)
         link_by_place(&matcher, false);
