@@ -184,8 +184,7 @@ static const void *count_row(const void *source, size_t index) {
 
 static struct value per_unit(const struct diff *diff, unsigned at, unsigned count) {
     const struct side *side = &diff->sides[at];
-    return value_if(side->counts_known[count],
-                    value_real(side_per_unit(side, side->counts[count])));
+    return value_if(side->counts_known[count], value_real(side->count_mean[count]));
 }
 
 DIFF_VALUE(count_key, struct count_row, value_string(side_count_key(at->count)))

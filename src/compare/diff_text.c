@@ -109,7 +109,7 @@ static void write_counts(struct text_writer *writer, const struct diff *diff) {
     for (unsigned i = 0; i < SIDE_COUNTS; i++) {
         const struct side *a = &diff->sides[BEFORE], *b = &diff->sides[AFTER];
         char before[FORMAT_SIZE], after[FORMAT_SIZE];
-        double x = side_per_unit(a, a->counts[i]), y = side_per_unit(b, b->counts[i]);
+        double x = a->count_mean[i], y = b->count_mean[i];
         bool bytes = i == SIDE_BYTES_HTOD || i == SIDE_BYTES_DTOH;
         if (!a->counts_known[i] || !b->counts_known[i] ||
             fabs(x - y) < fmax(COUNT_CHANGED, COUNT_CHANGED_SHARE * fmax(x, y)))

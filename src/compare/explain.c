@@ -338,7 +338,7 @@ static struct inquiry inquire(const struct diff *diff) {
         of.idle += diff->part[part];
     for (unsigned i = 0; i < SIDE_COUNTS; i++) {
         for (unsigned at = BEFORE; at < SIDES; at++)
-            of.per[at][i] = side_per_unit(&diff->sides[at], diff->sides[at].counts[i]);
+            of.per[at][i] = diff->sides[at].count_mean[i];
         if (diff->sides[BEFORE].counts_known[i] && diff->sides[AFTER].counts_known[i])
             of.more[i] = of.per[AFTER][i] - of.per[BEFORE][i];
     }

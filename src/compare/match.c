@@ -272,9 +272,9 @@ static bool rarest_common(const struct matcher *matcher, const struct sequence l
             counts[2 * launches[at].groups[i] + at]++;
     for (uint32_t group = 0; group < matcher->matching->groups; group++) {
         const uint32_t *of = &counts[2 * group];
-        bool earlier = *rarest == UINT32_MAX ||
-                       text_compare(intern_text(&matcher->keys, group + 1),
-                                    intern_text(&matcher->keys, *rarest + 1)) < 0;
+        bool earlier =
+            *rarest == UINT32_MAX || text_compare(intern_text(&matcher->keys, group + 1),
+                                                  intern_text(&matcher->keys, *rarest + 1)) < 0;
         if (of[0] && of[1] && (of[0] + of[1] < fewest || (of[0] + of[1] == fewest && earlier))) {
             fewest = of[0] + of[1];
             *rarest = group;

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/min_max.h"
 #include "compare/exposure.h"
+#include "compare/side_parts.h"
 #include "report/select.h"
 #include "report/wording.h"
 
@@ -410,42 +411,7 @@ static void scale_entries(struct side *side) {
     }
 }
 
-/* ---- counts ---- */
-
-static uint64_t graph_launches(const struct calls *calls) {
-    uint64_t count = 0;
-    for (size_t i = 0; i < calls->name_count; i++)
-        if (text_find(calls->names[i].text, "GraphLaunch") >= 0)
-            count += calls->names[i].count;
-    return count;
-}
-
-static void count_all(struct side *side) {
-    const struct report *report = side->report;
-    const struct report_device *device = side->device;
-    const struct copy_group *of = device->copies.direction;
-    bool calls = report->calls.count > 0;
-    uint64_t *counts = side->counts;
-    counts[SIDE_KERNELS] = device->account.kernels;
-    counts[SIDE_LAUNCHES] = report->calls.class_count[CALL_LAUNCH];
-    counts[SIDE_GRAPH_LAUNCHES] = graph_launches(&report->calls);
-    counts[SIDE_SYNCS] = report->syncs.count;
-    counts[SIDE_COPIES_HTOD] = of[COPY_HTOD].count;
-    counts[SIDE_COPIES_DTOH] = of[COPY_DTOH].count;
-    counts[SIDE_COPIES_OTHER] = device->account.copies - of[COPY_HTOD].count - of[COPY_DTOH].count;
-    counts[SIDE_SETS] = device->account.sets;
-    counts[SIDE_BYTES_HTOD] = of[COPY_HTOD].bytes;
-    counts[SIDE_BYTES_DTOH] = of[COPY_DTOH].bytes;
-    counts[SIDE_ALLOCATIONS] = report->calls.class_count[CALL_ALLOC];
-    counts[SIDE_COMPILATIONS] = report->calls.class_count[CALL_COMPILE];
-    for (unsigned i = 0; i < SIDE_COUNTS; i++)
-        side->counts_known[i] = true;
-    side->counts_known[SIDE_LAUNCHES] = side->counts_known[SIDE_GRAPH_LAUNCHES] =
-        side->counts_known[SIDE_SYNCS] = side->counts_known[SIDE_ALLOCATIONS] =
-            side->counts_known[SIDE_COMPILATIONS] = calls;
-    side->counts_known[SIDE_BYTES_HTOD] = copy_group_is_sized(&of[COPY_HTOD]);
-    side->counts_known[SIDE_BYTES_DTOH] = copy_group_is_sized(&of[COPY_DTOH]);
-}
+/* ---- all of it ---- */
 
 bool side_build(struct side *side, const struct report *report, size_t device,
                 struct status *status) {
@@ -457,13 +423,13 @@ bool side_build(struct side *side, const struct report *report, size_t device,
                              status) &&
               gaps_find(&report->model, &report->host, side->device->id, &side->selection,
                         &side->gaps, status) &&
-              add_work(side, &capacity, status) && add_idle(side, &capacity, status);
+              add_work(side, &capacity, status) && add_idle(side, &capacity, status) &&
+              side_count_units(side, status);
     if (!ok) {
         side_finish(side);
         return false;
     }
     scale_entries(side);
-    count_all(side);
     return true;
 }
 

@@ -32,7 +32,7 @@ struct entry {
     size_t first_row; /* the first activity of it */
 };
 
-/* What one unit counts, over all units compared. */
+/* What is counted in a unit. */
 enum side_count {
     SIDE_KERNELS,
     SIDE_LAUNCHES,
@@ -66,8 +66,9 @@ struct side {
     struct gaps gaps;       /* likewise */
     struct entry *entries;  /* their times sum to `step` */
     size_t entry_count;
-    int64_t part_time[PART_COUNT]; /* in the median step */
-    uint64_t counts[SIDE_COUNTS];  /* over all units */
+    int64_t part_time[PART_COUNT];  /* in the median step */
+    double count_mean[SIDE_COUNTS]; /* of a unit */
+    uint64_t count_median[SIDE_COUNTS];
     bool counts_known[SIDE_COUNTS];
     uint32_t *entry_of_name; /* by string id of a kernel: index of its entry, or NO_ENTRY */
     struct intern names;
@@ -83,9 +84,6 @@ void side_finish(struct side *side);
 /* The device with most work, or SIZE_MAX when none did anything. */
 size_t side_main_device(const struct report *report);
 
-static inline double side_per_unit(const struct side *side, uint64_t count) {
-    return side->unit_count ? (double)count / (double)side->unit_count : 0;
-}
 /* Launches of an entry in a unit. */
 static inline double side_entry_count(const struct side *side, const struct entry *entry) {
     return side->middle_count ? (double)entry->count / (double)side->middle_count : 0;
