@@ -165,8 +165,7 @@ static size_t open_folder(const char *folder, size_t count, unsigned every) {
         if (!(strstr(entry->d_name, ".ridge") || strstr(entry->d_name, ".json.gz")) ||
             seen++ % every)
             continue;
-        snprintf(recorded[count].path, sizeof recorded[count].path, "%s/%s", folder,
-                 entry->d_name);
+        snprintf(recorded[count].path, sizeof recorded[count].path, "%s/%s", folder, entry->d_name);
         options.trace_name = recorded[count].path;
         if (!import_open(options.trace_name, &import, &recorded[count].trace, &status))
             continue;
