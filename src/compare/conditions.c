@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "base/min_max.h"
@@ -154,16 +155,16 @@ static void compare_quality(struct diff *diff) {
 
 static void compare_units(struct diff *diff) {
     const struct side *before = &diff->sides[BEFORE], *after = &diff->sides[AFTER];
-    if (before->unit != after->unit)
+    if (strcmp(before->unit, after->unit) != 0)
         add(diff, "units", false,
             "One %s before is compared with one %s after: select the same part of both with "
             "--steps, --range or --window.",
             before->unit, after->unit);
-    else if (before->report->steps.source != after->report->steps.source &&
-             before->report->options.steps)
-        add(diff, "units", false, "Steps are %s before and %s after.",
-            steps_source_name(before->report->steps.source),
-            steps_source_name(after->report->steps.source));
+    else if (!diff->same_units)
+        add(diff, "units", false,
+            "Steps are not marked, and what repeats is not the same on both sides: the whole runs "
+            "are compared, as if both did the same number of iterations. NVTX ranges around the "
+            "steps, or torch.profiler's step(), mark them.");
 }
 
 bool conditions_find(struct diff *diff, struct status *status) {

@@ -5,7 +5,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/min_max.h"
 #include "compare/diff_parts.h"
+
+#define SAME_REPETITIONS_MIN 0.75 /* warm-up is not always found at the same step */
+#define SAME_SEQUENCE 0.95
+#define MEAN_MAX 1.3 /* of the median */
 
 const char *row_kind_name(unsigned kind) {
     static const char *const names[] = {"both", "gone", "new", "replaced"};
@@ -28,6 +33,10 @@ static void add_to_row(struct diff_row *row, unsigned at, const struct side *sid
     if (entry->time > *largest || row->entries[at] == 1) {
         *largest = entry->time;
         row->name[at] = entry->name;
+        if (entry->part == PART_BUSY) {
+            row->shapes[at] = side_argument(side, entry, "\"Input Dims\"");
+            row->types[at] = side_argument(side, entry, "\"Input type\"");
+        }
     }
 }
 
@@ -99,8 +108,55 @@ static bool build_rows(struct diff *diff, const struct matching *matching, struc
     return true;
 }
 
-static bool build_sides(struct diff *diff, const struct report *const reports[SIDES],
-                        struct status *status) {
+/* ---- units ---- */
+
+/* Launches of the same names that the units of both sides have in common, relative to all: 1 when
+ * they are alike. */
+static double likeness(const struct diff *diff) {
+    double common = 0, all = 0;
+    for (size_t i = 0; i < diff->row_count; i++) {
+        const struct diff_row *row = &diff->rows[i];
+        if (row->part >= PART_IDLE)
+            continue;
+        all += MAX(row->count[BEFORE], row->count[AFTER]);
+        common += row->kind == ROW_BOTH ? MIN(row->count[BEFORE], row->count[AFTER]) : 0;
+    }
+    return all > 0 ? common / all : 0;
+}
+
+bool side_is_typical(const struct side *side) {
+    return side->mean < (double)side->step * MEAN_MAX && side->mean * MEAN_MAX > (double)side->step;
+}
+
+/* Where steps are not marked, a repeating sequence of activities stands for them. It may be an
+ * iteration on one side and a layer on the other: about as many of them, or alike ones, are the
+ * same thing. */
+static void compare_units(struct diff *diff) {
+    const struct side *before = &diff->sides[BEFORE], *after = &diff->sides[AFTER];
+    const struct steps *first = &before->report->steps, *second = &after->report->steps;
+    diff->same_units = strcmp(before->unit, after->unit) == 0;
+    if (!diff->same_units || strcmp(before->unit, "step") != 0 ||
+        (first->source != STEPS_PERIODIC && second->source != STEPS_PERIODIC))
+        return;
+    double ratio = (double)second->count / (double)first->count;
+    diff->same_units = side_is_typical(before) && side_is_typical(after);
+    if (!diff->same_units || (ratio > SAME_REPETITIONS_MIN && ratio < 1 / SAME_REPETITIONS_MIN))
+        return;
+    diff->same_units = likeness(diff) >= SAME_SEQUENCE;
+    if (diff->same_units) {
+        diff->repetitions[BEFORE] = first->count;
+        diff->repetitions[AFTER] = second->count;
+    }
+}
+
+static bool is_selected(const struct report *report) {
+    return report->whole || report->options.range || report->options.window ||
+           (report->options.steps && !report->steady_by_default);
+}
+
+static bool build_all(struct diff *diff, const struct report *const reports[SIDES], bool whole,
+                      struct status *status) {
+    struct matching matching = {0};
     for (unsigned at = BEFORE; at < SIDES; at++) {
         size_t device = side_main_device(reports[at]);
         if (device == SIZE_MAX)
@@ -108,20 +164,39 @@ static bool build_sides(struct diff *diff, const struct report *const reports[SI
                                "%s: no device did anything in the selected part: nothing to "
                                "compare",
                                reports[at]->options.trace_name);
-        if (!side_build(&diff->sides[at], reports[at], device, status))
+        if (!side_build(&diff->sides[at], reports[at], device, whole, status))
             return false;
     }
-    return true;
+    bool ok = match_entries(diff, &matching, status) && build_rows(diff, &matching, status);
+    matching_finish(&matching);
+    return ok;
+}
+
+/* Steps, or the runs where these are not the same thing. */
+static bool choose_units(struct diff *diff, const struct report *const reports[SIDES],
+                         struct status *status) {
+    if (!build_all(diff, reports, false, status))
+        return false;
+    compare_units(diff);
+    if (diff->same_units || is_selected(reports[BEFORE]) || is_selected(reports[AFTER]))
+        return true;
+    if (!noise_find(diff, status)) /* the steps show more of it than the runs */
+        return false;
+    memory_free(diff->rows);
+    diff->rows = NULL;
+    for (unsigned at = BEFORE; at < SIDES; at++)
+        side_finish(&diff->sides[at]);
+    return build_all(diff, reports, true, status);
 }
 
 bool diff_build(struct diff *diff, const struct report *before, const struct report *after,
                 struct status *status) {
     const struct report *const reports[SIDES] = {before, after};
-    struct matching matching = {0};
     *diff = (struct diff){0};
-    bool ok = build_sides(diff, reports, status) && match_entries(diff, &matching, status) &&
-              build_rows(diff, &matching, status);
-    matching_finish(&matching);
+    for (unsigned at = BEFORE; at < SIDES; at++)
+        if (!trace_load(reports[at]->model.trace, TABLE_RANGE, "detail", status))
+            return false;
+    bool ok = choose_units(diff, reports, status);
     if (ok) {
         diff->change = diff->sides[AFTER].step - diff->sides[BEFORE].step;
         for (unsigned part = 0; part < PART_COUNT; part++)

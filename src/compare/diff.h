@@ -35,9 +35,11 @@ struct diff_row {
     int64_t by_duration;     /* because each takes longer or shorter, or overlaps differently */
     /* Of activities, in a unit. */
     double count[SIDES];
-    double duration[SIDES]; /* mean of one launch */
-    double blocks[SIDES];   /* thread blocks of one launch; bytes of one copy */
-    struct text place;      /* ROW_REPLACED: the operator or range that launches both; or empty */
+    double duration[SIDES];    /* mean of one launch */
+    double blocks[SIDES];      /* thread blocks of one launch; bytes of one copy */
+    struct text shapes[SIDES]; /* inputs of the launching operator, as recorded; or empty */
+    struct text types[SIDES];
+    struct text place; /* ROW_REPLACED: the operator or range that launches both; or empty */
 };
 
 /* Something that differs besides the program, or makes the two sides hard to compare. */
@@ -51,7 +53,8 @@ struct condition {
 /* What one run a side, or several, can tell. */
 struct noise {
     size_t runs[SIDES];
-    double spread[SIDES];    /* relative standard error of the median step */
+    double spread[SIDES]; /* relative standard error of the median step */
+    bool spread_known[SIDES];
     double smallest;         /* relative differences below this cannot be told; 0: unknown */
     bool known;              /* the units give an estimate, or there are several runs */
     bool significant;        /* the difference of the step is beyond it */
@@ -59,7 +62,7 @@ struct noise {
     double best_probability; /* the smallest that so many runs can give */
 };
 
-enum { DIFF_SENTENCE = 600 };
+enum { DIFF_SENTENCE = 1600 };
 struct diff {
     struct side sides[SIDES];
     struct diff_row *rows; /* largest change first */
@@ -69,7 +72,10 @@ struct diff {
     struct condition conditions[CONDITIONS_MAX];
     size_t condition_count;
     struct noise noise;
-    double clock[SIDES]; /* mean MHz of the device during the units; 0: unknown */
+    bool same_units;           /* the units of both sides are iterations of the same loop */
+    size_t repetitions[SIDES]; /* where steps are not marked but the repeating sequence is the same:
+                                  how often it repeats; else 0 */
+    double clock[SIDES];       /* mean MHz of the device during the units; 0: unknown */
     /* The answer in two sentences: how much and why; what changed besides, or what this cannot
      * tell. */
     char headline[DIFF_SENTENCE], second[DIFF_SENTENCE];

@@ -23,6 +23,10 @@ bool noise_find(struct diff *diff, struct status *status);
 /* The sentences. */
 void diff_explain(struct diff *diff);
 
+/* Whether the median unit stands for the others: short and long ones in turn have no typical one.
+ */
+bool side_is_typical(const struct side *side);
+
 /* Relative standard error of the median of dependent values; negative: too few of them. */
 double noise_of_units(const int64_t *lengths, size_t count, struct status *status);
 

@@ -136,6 +136,11 @@ DIFF_VALUE(row_duration_after, struct diff_row, real_if(at->duration[AFTER]))
 DIFF_VALUE(row_side_before, struct diff_row, side_words(at, BEFORE, words))
 DIFF_VALUE(row_side_after, struct diff_row, side_words(at, AFTER, words))
 DIFF_VALUE(row_place, struct diff_row, at->place.length ? value_text(at->place) : value_none())
+static struct value text_if(struct text text) {
+    return text.length ? value_text(text) : value_none();
+}
+DIFF_VALUE(row_shapes_before, struct diff_row, text_if(at->shapes[BEFORE]))
+DIFF_VALUE(row_shapes_after, struct diff_row, text_if(at->shapes[AFTER]))
 DIFF_VALUE(row_words, struct diff_row, name_words(at, words))
 
 static const struct column row_columns[] = {
@@ -158,6 +163,8 @@ static const struct column row_columns[] = {
     {"name_before", NULL, UNIT_TEXT, 0, row_name_before},
     {"name_after", NULL, UNIT_TEXT, 0, row_name_after},
     {"place", NULL, UNIT_TEXT, 0, row_place},
+    {"shapes_before", NULL, UNIT_TEXT, 0, row_shapes_before},
+    {"shapes_after", NULL, UNIT_TEXT, 0, row_shapes_after},
     {NULL, "what", UNIT_TEXT, COLUMN_FLEXIBLE, row_words},
     {0},
 };

@@ -114,9 +114,8 @@ static struct reason by_kernel(const struct diff_row *row) {
     char cut[NAME_SHOWN * 4 + 4], count[2][FORMAT_SIZE], ratio[FORMAT_SIZE], time[2][FORMAT_SIZE];
     struct text name = shown(row->name[BEFORE], cut);
     if (llabs(row->by_count) > llabs(row->by_duration))
-        return because("launches", "%s instead of %s launches of %.*s",
-                       number(row->count[AFTER], count[0]), number(row->count[BEFORE], count[1]),
-                       TEXT_ARGS(name));
+        return because("launches", "%.*s is launched %s instead of %s times", TEXT_ARGS(name),
+                       number(row->count[AFTER], count[0]), number(row->count[BEFORE], count[1]));
     double before = row->duration[BEFORE], after = row->duration[AFTER];
     if (fabs(after - before) * row->count[AFTER] * 2 < (double)llabs(row->by_duration))
         return because("overlap", "%.*s overlaps with other kernels %s than before",
@@ -127,6 +126,13 @@ static struct reason by_kernel(const struct diff_row *row) {
                        "the shapes changed: %.*s has %s instead of %s thread blocks a launch",
                        TEXT_ARGS(name), number(round(row->blocks[AFTER]), count[0]),
                        number(round(row->blocks[BEFORE]), count[1]));
+    if (row->shapes[BEFORE].length && row->shapes[AFTER].length &&
+        !text_equal(row->shapes[BEFORE], row->shapes[AFTER])) {
+        char dims[2][NAME_SHOWN * 4 + 4];
+        return because("shapes", "the shapes changed: inputs of %.*s are %.*s instead of %.*s",
+                       TEXT_ARGS(name), TEXT_ARGS(shown(row->shapes[AFTER], dims[0])),
+                       TEXT_ARGS(shown(row->shapes[BEFORE], dims[1])));
+    }
     return because("kernel", "%.*s takes %s instead of %s (%s %s)", TEXT_ARGS(name),
                    format_duration((int64_t)after, time[0]),
                    format_duration((int64_t)before, time[1]),
@@ -214,16 +220,17 @@ static struct reason of_copy(const struct inquiry *of) {
     unsigned at = row->kind == ROW_NEW ? AFTER : BEFORE;
     struct text name = row->name[at];
     if (row->kind == ROW_GONE || row->kind == ROW_NEW)
-        return because("copies", "%s %.*s%s %s %s", number(row->count[at], count[0]),
-                       TEXT_ARGS(name), row->count[at] > 1 ? " operations" : "",
+        return because("copies", "%s operation%s of %.*s %s %s", number(row->count[at], count[0]),
+                       row->count[at] > 1 ? "s" : "", TEXT_ARGS(name),
                        row->count[at] > 1 ? "are" : "is", row_kind_name(row->kind));
     if (llabs(row->by_count) > llabs(row->by_duration))
-        return because("copies", "%s instead of %s of %.*s", number(row->count[AFTER], count[0]),
-                       number(row->count[BEFORE], count[1]), TEXT_ARGS(name));
+        return because("copies", "there are %s instead of %s operations of %.*s",
+                       number(row->count[AFTER], count[0]), number(row->count[BEFORE], count[1]),
+                       TEXT_ARGS(name));
     double total_before = row->count[BEFORE] * row->duration[BEFORE],
            total_after = row->count[AFTER] * row->duration[AFTER];
     if (fabs(total_after - total_before) * 2 < (double)llabs(row->change))
-        return because("hidden-copies", "%.*s operations overlap with kernels %s than before",
+        return because("hidden-copies", "operations of %.*s overlap with kernels %s than before",
                        TEXT_ARGS(name), row->change < 0 ? "more" : "less");
     if (fabs(row->blocks[AFTER] - row->blocks[BEFORE]) > 0.02 * row->blocks[BEFORE])
         return because("copy-size", "each %.*s moves %s instead of %s", TEXT_ARGS(name),
@@ -262,8 +269,8 @@ static struct reason by_calls(const struct inquiry *of, enum side_count count, e
     char more[FORMAT_SIZE], before[FORMAT_SIZE];
     if (of->more[count] * of->sign <= 0.4 || cause_change(of, cause) * 5 < of->idle * of->sign)
         return nothing();
-    return because(key, "%s %s instead of %s", number(of->per[AFTER][count], more),
-                   side_count_title(count), number(of->per[BEFORE][count], before));
+    return because(key, "the host makes %s instead of %s %s", number(of->per[AFTER][count], more),
+                   number(of->per[BEFORE][count], before), side_count_title(count));
 }
 
 static struct reason by_sync(const struct inquiry *of) {
@@ -271,10 +278,24 @@ static struct reason by_sync(const struct inquiry *of) {
     char count[2][FORMAT_SIZE];
     if (syncs <= 0.4 && reads <= 0.4)
         return nothing();
-    enum side_count counted = syncs > 0.4 ? SIDE_SYNCS : SIDE_COPIES_DTOH;
-    return because("sync", "the host waits for the device: %s %s instead of %s",
-                   number(of->per[AFTER][counted], count[0]), side_count_title(counted),
-                   number(of->per[BEFORE][counted], count[1]));
+    if (syncs > 0.4)
+        return because("sync", "the host synchronizes with the device %s instead of %s times",
+                       number(of->per[AFTER][SIDE_SYNCS], count[0]),
+                       number(of->per[BEFORE][SIDE_SYNCS], count[1]));
+    return because("sync", "the host waits for %s instead of %s copies from the device",
+                   number(of->per[AFTER][SIDE_COPIES_DTOH], count[0]),
+                   number(of->per[BEFORE][SIDE_COPIES_DTOH], count[1]));
+}
+
+/* Many small copies cost the host more than the device. */
+static struct reason by_copies(const struct inquiry *of) {
+    char count[2][FORMAT_SIZE];
+    if (of->more[SIDE_COPIES_HTOD] * of->sign <= 0.4 ||
+        fabs(of->more[SIDE_COPIES_HTOD]) < fabs(of->more[SIDE_KERNELS]))
+        return nothing();
+    return because("copies", "the host issues %s instead of %s copies to the device",
+                   number(of->per[AFTER][SIDE_COPIES_HTOD], count[0]),
+                   number(of->per[BEFORE][SIDE_COPIES_HTOD], count[1]));
 }
 
 static struct reason by_host(const struct inquiry *of) {
@@ -299,7 +320,7 @@ static struct reason by_launches(const struct inquiry *of) {
             fabs(row->count[AFTER] - row->count[BEFORE]) * 2 > fabs(of->more[SIDE_KERNELS]))
             return by_replacement(row);
     }
-    return because("launches", "%s instead of %s kernel launches",
+    return because("launches", "the host makes %s instead of %s kernel launches",
                    number(of->per[AFTER][SIDE_KERNELS], count[0]),
                    number(of->per[BEFORE][SIDE_KERNELS], count[1]));
 }
@@ -315,10 +336,39 @@ static struct reason of_idle(const struct inquiry *of) {
     if (!reason.key)
         reason = by_sync(of);
     if (!reason.key)
-        reason = by_calls(of, SIDE_COPIES_HTOD, CAUSE_COPY_CALL, "copies");
+        reason = by_copies(of);
     if (!reason.key)
         reason = by_launches(of);
     return reason.key ? reason : by_host(of);
+}
+
+/* Repetitions of one sequence in runs whose steps are not marked. */
+static void explain_repetitions(const struct diff *diff, char *words, size_t size) {
+    char count[2][FORMAT_SIZE], ratio[FORMAT_SIZE];
+    double before = (double)diff->repetitions[BEFORE], after = (double)diff->repetitions[AFTER];
+    words[0] = 0;
+    if (before > 0 && after > 0)
+        snprintf(words, size,
+                 "; the run has %s of them instead of %s: if both runs do the same number of "
+                 "iterations, each launches %s as many kernels",
+                 format_count(diff->repetitions[AFTER], count[0]),
+                 format_count(diff->repetitions[BEFORE], count[1]),
+                 format_ratio(after / before, ratio));
+}
+
+/* Something counted that changed, whatever it did to the time. */
+static struct reason notable(const struct inquiry *of) {
+    static struct reason (*const rules[])(const struct inquiry *) = {
+        by_graph, by_memory_kind, by_sync, by_copies, by_launches};
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            struct inquiry as = *of;
+            as.sign = sign;
+            struct reason reason = rules[i](&as);
+            if (reason.key)
+                return reason;
+        }
+    return nothing();
 }
 
 /* ---- sentences ---- */
@@ -380,26 +430,34 @@ static void explain_parts(const struct diff *diff, const struct inquiry *of, cha
 void diff_explain(struct diff *diff) {
     struct inquiry of = inquire(diff);
     const struct side *before = &diff->sides[BEFORE], *after = &diff->sides[AFTER];
-    char times[2][FORMAT_SIZE], ratio[FORMAT_SIZE], noise[300], parts[200] = "";
+    char times[2][FORMAT_SIZE], ratio[FORMAT_SIZE], noise[300], parts[200] = "", repeated[300];
     explain_noise(diff, noise, sizeof noise);
     format_duration(before->step, times[BEFORE]);
     format_duration(after->step, times[AFTER]);
+    explain_repetitions(diff, repeated, sizeof repeated);
+    const char *unit = *repeated ? "repetition" : after->unit;
     if (diff->change == 0 || !diff->noise.significant) {
         double by = before->step ? (double)after->step / (double)before->step - 1 : 0;
+        struct reason changed = notable(&of);
         diff->cause = "none";
         snprintf(diff->headline, sizeof diff->headline,
-                 "No measurable difference: a %s takes %s before and %s after (%+.1f %%).",
-                 before->unit, times[BEFORE], times[AFTER], by * 100);
+                 "No measurable difference: a %s takes %s before and %s after (%+.1f %%)%s%s%s.",
+                 unit, times[BEFORE], times[AFTER], by * 100, changed.key ? ", although " : "",
+                 changed.words, repeated);
         snprintf(diff->second, sizeof diff->second, "%s", noise);
         return;
     }
     struct reason reason = find_reason(&of);
+    struct reason besides = nothing();
+    if (reason.key && strcmp(reason.key, gap_cause_name(CAUSE_HOST)) == 0)
+        besides = notable(&of);
     int64_t slow = MAX(before->step, after->step), fast = MAX(MIN(before->step, after->step), 1);
     diff->cause = reason.key ? reason.key : "unknown";
-    snprintf(diff->headline, sizeof diff->headline, "%s %s: a %s takes %s instead of %s%s%s.",
+    snprintf(diff->headline, sizeof diff->headline, "%s %s: a %s takes %s instead of %s%s%s%s%s%s.",
              format_ratio((double)slow / (double)fast, ratio), of.sign < 0 ? "faster" : "slower",
-             after->unit, times[AFTER], times[BEFORE], reason.key ? ", mostly because " : "",
-             reason.key ? reason.words : "");
+             unit, times[AFTER], times[BEFORE], reason.key ? ", mostly because " : "",
+             reason.key ? reason.words : "", besides.key ? "; besides, " : "", besides.words,
+             repeated);
     explain_parts(diff, &of, parts, sizeof parts);
     snprintf(diff->second, sizeof diff->second, "Of the difference: %s. %s", parts, noise);
 }

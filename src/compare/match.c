@@ -102,14 +102,9 @@ static bool is_alone(const struct matcher *matcher, unsigned part, unsigned at, 
 /* The innermost operator or range around the first launch of the entry. */
 static struct text launched_by(const struct side *side, const struct entry *entry,
                                bool *is_operator) {
-    const struct report *report = side->report;
-    const struct trace *trace = report->model.trace;
-    uint32_t call = entry->first_row == SIZE_MAX ? NO_ROW : report->model.launch[entry->first_row];
+    const struct trace *trace = side->report->model.trace;
+    uint32_t range = side_launching_range(side, entry);
     *is_operator = false;
-    if (call == NO_ROW)
-        return TEXT("");
-    uint32_t range =
-        host_range_at(&report->host, trace->call.thread[call], trace->call.start[call]);
     if (range == NO_ROW)
         return TEXT("");
     *is_operator = trace->range.category[range] == RANGE_OP;

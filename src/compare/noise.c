@@ -56,22 +56,27 @@ double noise_of_units(const int64_t *lengths, size_t count, struct status *statu
     return median > 0 ? 1.2533 * deviation / sqrt(fmax(independent, 1)) / median : -1;
 }
 
+/* Called again for whole runs, which are one unit each: what their steps have shown stays. A side
+ * without steps is taken to be as noisy as the other. */
 bool noise_find(struct diff *diff, struct status *status) {
     struct noise *noise = &diff->noise;
-    double square = 0;
     noise->probability = noise->best_probability = 1;
-    noise->known = true;
     for (unsigned at = BEFORE; at < SIDES; at++) {
         const struct side *side = &diff->sides[at];
         double spread = noise_of_units(side->lengths, side->unit_count, status);
         if (isnan(spread))
             return false;
         noise->runs[at] = 1;
-        noise->known &= spread >= 0;
-        noise->spread[at] = fmax(spread, 0);
-        square += noise->spread[at] * noise->spread[at];
+        if (spread >= 0 && (diff->same_units || side_is_typical(side))) {
+            noise->spread[at] = spread;
+            noise->spread_known[at] = true;
+        }
     }
-    noise->smallest = noise->known ? DEVIATIONS * sqrt(square) : 0;
+    noise->known = noise->spread_known[BEFORE] || noise->spread_known[AFTER];
+    for (unsigned at = BEFORE; at < SIDES; at++)
+        if (!noise->spread_known[at])
+            noise->spread[at] = noise->spread[!at];
+    noise->smallest = noise->known ? DEVIATIONS * hypot(noise->spread[0], noise->spread[1]) : 0;
     double before = (double)diff->sides[BEFORE].step, after = (double)diff->sides[AFTER].step;
     noise->significant = before > 0 && after > 0 && diff->change != 0 &&
                          (!noise->known || fabs(log(after / before)) > log1p(noise->smallest));

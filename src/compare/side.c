@@ -171,16 +171,35 @@ static int by_length(const void *a, const void *b) {
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Everything is one unit: its selection, which may have several windows. */
-static bool take_all(struct side *side, struct status *status) {
-    size_t capacity = 0, lengths_capacity = 0;
+static bool select_run(struct side *side, struct status *status) {
+    const struct report *report = side->report;
+    struct window window;
+    return model_device_window(&report->model, side->device->id, &window) &&
+           selection_add(&side->selection, window.start, window.end, status) &&
+           pauses_leave_out(&report->pauses, &report->model, side->device->id, &side->selection,
+                            status);
+}
+
+static bool copy_selection(struct side *side, struct status *status) {
     const struct selection *all = side->device->selection;
     for (size_t i = 0; i < all->count; i++)
         if (!selection_add(&side->selection, all->windows[i].start, all->windows[i].end, status))
             return false;
     side->selection.everything = all->everything;
-    struct window whole = {all->windows[0].start, all->windows[all->count - 1].end};
-    if (!add_unit(side, &capacity, &lengths_capacity, whole, status))
+    return true;
+}
+
+/* Everything is one unit: its selection, which may have several windows. */
+static bool take_all(struct side *side, bool whole, struct status *status) {
+    size_t capacity = 0, lengths_capacity = 0;
+    const struct selection *all = &side->selection;
+    if (!(whole ? select_run(side, status) : copy_selection(side, status)))
+        return false;
+    if (all->count == 0)
+        return status_fail(status, STATUS_INPUT, "%s: the device's work takes no time",
+                           side->report->options.trace_name);
+    struct window span = {all->windows[0].start, all->windows[all->count - 1].end};
+    if (!add_unit(side, &capacity, &lengths_capacity, span, status))
         return false;
     side->step = side->lengths[0] = selection_length(all);
     side->mean = (double)side->step;
@@ -413,12 +432,12 @@ static void scale_entries(struct side *side) {
 
 /* ---- all of it ---- */
 
-bool side_build(struct side *side, const struct report *report, size_t device,
+bool side_build(struct side *side, const struct report *report, size_t device, bool whole,
                 struct status *status) {
     size_t capacity = 0;
-    *side = (struct side){.report = report, .device = &report->devices[device]};
-    bool ok = find_units(side, status) &&
-              (side->unit_count ? take_middle(side, status) : take_all(side, status)) &&
+    *side = (struct side){.report = report, .device = &report->devices[device], .unit = "run"};
+    bool ok = (whole || find_units(side, status)) &&
+              (side->unit_count ? take_middle(side, status) : take_all(side, whole, status)) &&
               account_device(&report->model, side->device->id, &side->selection, &side->account,
                              status) &&
               gaps_find(&report->model, &report->host, side->device->id, &side->selection,
@@ -442,4 +461,39 @@ void side_finish(struct side *side) {
     gaps_finish(&side->gaps);
     intern_finish(&side->names);
     *side = (struct side){0};
+}
+
+uint32_t side_launching_range(const struct side *side, const struct entry *entry) {
+    const struct report *report = side->report;
+    const struct trace *trace = report->model.trace;
+    uint32_t call = entry->first_row == SIZE_MAX ? NO_ROW : report->model.launch[entry->first_row];
+    return call == NO_ROW
+               ? NO_ROW
+               : host_range_at(&report->host, trace->call.thread[call], trace->call.start[call]);
+}
+
+/* The array behind "key": with its brackets. */
+static struct text find_array(struct text detail, const char *key) {
+    ptrdiff_t place = text_find(detail, key);
+    size_t first, depth = 0;
+    if (place < 0)
+        return TEXT("");
+    first = (size_t)place + strlen(key);
+    while (first < detail.length && detail.data[first] != '[')
+        first++;
+    for (size_t i = first; i < detail.length; i++) {
+        depth += detail.data[i] == '[';
+        depth -= detail.data[i] == ']';
+        if (depth == 0)
+            return (struct text){detail.data + first, i + 1 - first};
+    }
+    return TEXT("");
+}
+
+struct text side_argument(const struct side *side, const struct entry *entry, const char *key) {
+    const struct trace *trace = side->report->model.trace;
+    uint32_t range = side_launching_range(side, entry);
+    if (range == NO_ROW || !trace->range.detail)
+        return TEXT("");
+    return find_array(trace_text(trace, trace->range.detail[range]), key);
 }

@@ -75,9 +75,10 @@ struct side {
 };
 #define NO_ENTRY UINT32_MAX
 
-/* `device` is an index among the report's devices. The report must outlive the side. On failure
- * there is nothing to finish. */
-bool side_build(struct side *side, const struct report *report, size_t device,
+/* `device` is an index among the report's devices. `whole`: the device's whole time is one unit,
+ * whatever part the report is about. The report must outlive the side. On failure there is nothing
+ * to finish. */
+bool side_build(struct side *side, const struct report *report, size_t device, bool whole,
                 struct status *status);
 void side_finish(struct side *side);
 
@@ -88,5 +89,10 @@ size_t side_main_device(const struct report *report);
 static inline double side_entry_count(const struct side *side, const struct entry *entry) {
     return side->middle_count ? (double)entry->count / (double)side->middle_count : 0;
 }
+
+/* The innermost operator or range around the first launch of an entry: its row, or NO_ROW. */
+uint32_t side_launching_range(const struct side *side, const struct entry *entry);
+/* An argument of that operator as the source has it: "Input Dims", "Input type"; or empty. */
+struct text side_argument(const struct side *side, const struct entry *entry, const char *key);
 
 #endif
