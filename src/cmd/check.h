@@ -46,12 +46,12 @@ struct check_result {
     size_t row_count;
     enum gate_verdict verdict;
     size_t runs[CHECK_SIDES];
-    unsigned disturbed;         /* runs that were repeated */
-    char disturbance[200];      /* the latest reason */
-    char warning[300];          /* another machine, a drifting clock; or "" */
+    unsigned disturbed;    /* runs that were repeated */
+    char disturbance[200]; /* the latest reason */
+    char warning[300];     /* another machine, a drifting clock; or "" */
     bool interleaved;
-    char attached[1024];        /* where traces and their diff are; or "" */
-    struct buffer diff;         /* the diff as text or Markdown; may be empty */
+    char attached[9000]; /* where traces and their diff are; or "" */
+    struct buffer diff;  /* the diff as text or Markdown; may be empty */
 };
 
 /* Fills the rows of these metrics and the verdict. */

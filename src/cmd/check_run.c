@@ -127,7 +127,8 @@ static bool read_printed(const struct check_measure *measure, struct run_values 
     int fd = text ? open(measure->log, O_RDONLY | O_CLOEXEC) : -1;
     if (fd >= 0) {
         off_t size = lseek(fd, 0, SEEK_END);
-        ssize_t length = pread(fd, text, PRINTED_SIZE, size > PRINTED_SIZE ? size - PRINTED_SIZE : 0);
+        ssize_t length =
+            pread(fd, text, PRINTED_SIZE, size > PRINTED_SIZE ? size - PRINTED_SIZE : 0);
         text[length > 0 ? length : 0] = 0;
         for (ssize_t i = 0; i < length; i++)
             text[i] = text[i] ? text[i] : ' ';
@@ -188,8 +189,8 @@ static bool read_trace(const char *path, struct run_values *values, struct statu
 static bool run_recorded(const struct check_measure *measure, const char *const *words,
                          const char *trace, struct run_values *values, struct status *status) {
     char path[PATH_SIZE];
-    const char *all[WORDS_MAX] = {path,           "record", "--quiet", "--force",
-                                  "--no-sampling", "--output", trace,    "--"};
+    const char *all[WORDS_MAX] = {path,       "record", "--quiet", "--force", "--no-sampling",
+                                  "--output", trace,    "--"};
     size_t count = 8;
     if (!own_path(path, status))
         return false;

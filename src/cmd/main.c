@@ -10,10 +10,10 @@
 #include "cmd/interrupt.h"
 #include "cmd/options.h"
 
-extern const struct command command_run, command_record, command_report, command_whatif, command_diff,
-    command_info, command_import, command_query, command_export, command_devices, command_doctor,
-    command_peaks, command_bench, command_demo, command_help_page, command_completion,
-    command_manual;
+extern const struct command command_run, command_record, command_report, command_whatif,
+    command_diff, command_check, command_info, command_import, command_query, command_export,
+    command_devices, command_doctor, command_peaks, command_bench, command_demo, command_help_page,
+    command_completion, command_manual;
 
 static const struct command *const commands[] = {
     &command_run,
@@ -21,6 +21,7 @@ static const struct command *const commands[] = {
     &command_report,
     &command_whatif,
     &command_diff,
+    &command_check,
     &command_info,
     &command_import,
     &command_query,

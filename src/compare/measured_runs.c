@@ -52,7 +52,7 @@ char *metric_format(unsigned metric, double value, char text[FORMAT_SIZE]) {
         return format_count((uint64_t)value, text);
     if (metric < METRIC_COUNT_FIRST)
         return format_duration((int64_t)llround(value), text);
-    snprintf(text, FORMAT_SIZE, "%.4g", value);
+    snprintf(text, FORMAT_SIZE, "%.6g", value);
     return text;
 }
 
