@@ -62,6 +62,15 @@ struct noise {
     double best_probability; /* the smallest that so many runs can give */
 };
 
+/* What the what-if replay of the trace before makes of what happened. */
+struct prediction {
+    bool asked, known;
+    const char *option; /* "graph" */
+    int64_t step;       /* predicted, and its error bound */
+    int64_t error;
+    char words[700];
+};
+
 enum { DIFF_SENTENCE = 1600 };
 struct diff {
     struct side sides[SIDES];
@@ -79,6 +88,7 @@ struct diff {
     /* The answer in two sentences: how much and why; what changed besides, or what this cannot
      * tell. */
     char headline[DIFF_SENTENCE], second[DIFF_SENTENCE];
+    struct prediction prediction;
     const char *cause; /* a key: "sync", "clock"; "none" without a difference */
 };
 
@@ -92,6 +102,9 @@ void diff_finish(struct diff *diff);
  * itself. Rewrites the sentences. */
 bool diff_add_runs(struct diff *diff, const double *before, size_t before_count,
                    const double *after, size_t after_count, struct status *status);
+
+/* Fills the prediction; the report before has a replay. */
+bool diff_predict(struct diff *diff, struct status *status);
 
 bool diff_write_text(const struct diff *diff, const struct report_style *style, size_t rows,
                      struct output *output, struct status *status);

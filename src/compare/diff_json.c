@@ -35,6 +35,22 @@ static void write_noise(const struct noise *noise, struct json *json) {
     json_end_object(json);
 }
 
+static void write_prediction(const struct prediction *prediction, struct json *json) {
+    json_key(json, "prediction");
+    if (!prediction->asked) {
+        json_null(json);
+        return;
+    }
+    json_begin_object(json);
+    json_member_string(json, "words", prediction->words);
+    json_member_string(json, "change", prediction->option ? prediction->option : "");
+    if (prediction->known) {
+        json_member_integer(json, "step_ns", prediction->step);
+        json_member_integer(json, "error_ns", prediction->error);
+    }
+    json_end_object(json);
+}
+
 bool diff_write_json(const struct diff *diff, struct output *output, struct status *status) {
     static const struct section *const sections[] = {
         &diff_section_parts, &diff_section_rows, &diff_section_counts, &diff_section_conditions};
@@ -50,6 +66,7 @@ bool diff_write_json(const struct diff *diff, struct output *output, struct stat
     write_side(&diff->sides[AFTER], "after", &json);
     json_member_integer(&json, "change_ns", diff->change);
     write_noise(&diff->noise, &json);
+    write_prediction(&diff->prediction, &json);
     for (size_t i = 0; i < sizeof sections / sizeof sections[0] && ok; i++) {
         json_key(&json, sections[i]->key);
         ok = section_write_json(sections[i], diff, &json, status);

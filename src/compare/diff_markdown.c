@@ -22,6 +22,10 @@ bool diff_write_markdown(const struct diff *diff, size_t rows, struct output *ou
     output_printf(output, "**\n\n");
     table_markdown_text(output, text_of(diff->second));
     output_printf(output, "\n\n");
+    if (diff->prediction.asked) {
+        table_markdown_text(output, text_of(diff->prediction.words));
+        output_printf(output, "\n\n");
+    }
     for (size_t i = 0; i < diff->condition_count; i++) {
         output_printf(output, "- ");
         table_markdown_text(output, text_of(diff->conditions[i].words));

@@ -131,6 +131,8 @@ bool diff_write_text(const struct diff *diff, const struct report_style *style, 
     text_wrapped(&writer, "", "", text_of(diff->headline));
     text_colour(&writer, PLAIN);
     text_wrapped(&writer, "", "", text_of(diff->second));
+    if (diff->prediction.asked)
+        text_wrapped(&writer, "", "", text_of(diff->prediction.words));
     for (size_t i = 0; i < diff->condition_count; i++)
         text_wrapped(&writer, "  - ", "    ", text_of(diff->conditions[i].words));
     if (diff->change != 0 || diff->row_count) {

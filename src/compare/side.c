@@ -119,7 +119,9 @@ static bool add_steps(struct side *side, struct status *status) {
     if (model->mixed_clocks &&
         model->trace->device_session[side->device->id] != report->steps.session)
         return true; /* times of the device are not comparable with those of the steps */
-    if (!select_steps(report, &first, &last, status))
+    first = report->steps.warm_up;
+    last = report->steps.count - 1;
+    if (report->options.steps && !select_steps(report, &first, &last, status))
         return false;
     struct window *windows = memory_allocate(report->steps.count, sizeof *windows, status);
     bool ok = windows != NULL;
@@ -142,10 +144,17 @@ static bool add_turns(struct side *side, struct status *status) {
     return true;
 }
 
+/* Steps are the default also of a report about the whole run, such as that of a page. */
+static bool wants_steps(const struct report *report) {
+    const struct report_options *options = &report->options;
+    return !options->range && !options->window &&
+           (options->steps || (!report->whole && report->steps.count >= STEADY_STEPS_MIN));
+}
+
 static bool find_units(struct side *side, struct status *status) {
     const struct report_options *options = &side->report->options;
     bool ok = true;
-    if (options->steps && !options->range && !options->window) {
+    if (wants_steps(side->report)) {
         side->unit = "step";
         ok = add_steps(side, status);
     } else if (options->range && !options->steps && !options->window) {
