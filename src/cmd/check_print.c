@@ -165,7 +165,7 @@ static const struct column columns[] = {
     {NULL, "before", UNIT_TEXT, COLUMN_RIGHT, row_before_words},
     {NULL, "after", UNIT_TEXT, COLUMN_RIGHT, row_after_words},
     {NULL, "change", UNIT_TEXT, COLUMN_RIGHT, row_change},
-    {NULL, "interval", UNIT_TEXT, COLUMN_RIGHT, row_interval},
+    {NULL, "slowdown", UNIT_TEXT, COLUMN_RIGHT, row_interval},
     {"low", NULL, UNIT_NUMBER, 0, row_low},
     {"ratio", NULL, UNIT_NUMBER, 0, row_ratio},
     {"high", NULL, UNIT_NUMBER, 0, row_high},
@@ -178,15 +178,24 @@ static const struct section all_rows = {.key = "metrics", .columns = columns, .r
 
 /* ---- sentences ---- */
 
+/* The rows that decided; all noisy ones where a warning did. */
+static bool is_named(const struct check_result *result, const struct check_row *row, bool all) {
+    return !row->varies && is_shown(row) &&
+           (all ? !metric_is_exact(row->metric) : row->gate.verdict == result->verdict);
+}
+
 static void say_verdict(const struct check_result *result, struct buffer *words) {
     static const char *const verdicts[] = {"Within the gate", "Regressed", "Not decidable"};
     const struct measured_runs *runs = result->sides[CHECK_AFTER];
     char before[FORMAT_SIZE], after[FORMAT_SIZE];
-    buffer_printf(words, "%s", verdicts[result->verdict]);
     const char *between = ": ";
+    bool any = false;
+    for (size_t i = 0; i < result->row_count; i++)
+        any |= is_named(result, &result->rows[i], false);
+    buffer_printf(words, "%s", verdicts[result->verdict]);
     for (size_t i = 0; i < result->row_count; i++) {
         const struct check_row *row = &result->rows[i];
-        if (row->gate.verdict != result->verdict || !is_shown(row) || row->varies)
+        if (!is_named(result, row, !any))
             continue;
         buffer_printf(words, "%s%s %s -> %s", between, metric_title(runs, row->metric),
                       metric_format(row->metric, row->before, before),
@@ -270,7 +279,6 @@ static bool print_json(const struct check_result *result, struct output *output,
     json_key(&json, "metrics");
     bool ok = section_write_json(&all_rows, result, &json, status);
     json_end_object(&json);
-    output_printf(output, "\n");
     return ok;
 }
 
@@ -430,7 +438,6 @@ bool check_print_history(const struct measured_runs *runs, const char *format,
     if (as_json) {
         json_end_array(&json);
         json_end_object(&json);
-        output_printf(output, "\n");
     }
     memory_free(series);
     return ok;

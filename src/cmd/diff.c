@@ -39,17 +39,6 @@ static bool find_runs(const struct command_line *line, struct runs *runs, struct
                        "give two traces, or several runs a side: A1 A2 A3 --against B1 B2 B3");
 }
 
-static bool write_page(const struct diff *diff, struct output *output, struct status *status) {
-    const struct report *const both[] = {diff->sides[BEFORE].report, diff->sides[AFTER].report};
-    struct buffer json = {0};
-    struct output into = output_into(&json);
-    struct page_summary summary;
-    bool ok = diff_write_json(diff, &into, status) && buffer_ok(&json, status) &&
-              report_write_difference_html(both, buffer_as_text(&json), output, &summary, status);
-    buffer_finish(&json);
-    return ok;
-}
-
 static bool write_diff(const struct diff *diff, const char *format, size_t rows,
                        struct output *output, struct status *status) {
     if (!format || strcmp(format, "text") == 0) {
@@ -59,7 +48,7 @@ static bool write_diff(const struct diff *diff, const char *format, size_t rows,
     if (strcmp(format, "md") == 0)
         return diff_write_markdown(diff, rows, output, status);
     if (strcmp(format, "html") == 0)
-        return write_page(diff, output, status);
+        return report_print_difference(diff, output, status);
     return diff_write_json(diff, output, status);
 }
 

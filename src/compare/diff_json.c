@@ -72,6 +72,5 @@ bool diff_write_json(const struct diff *diff, struct output *output, struct stat
         ok = section_write_json(sections[i], diff, &json, status);
     }
     json_end_object(&json);
-    output_printf(output, "\n");
     return ok;
 }

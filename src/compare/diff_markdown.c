@@ -32,7 +32,7 @@ bool diff_write_markdown(const struct diff *diff, size_t rows, struct output *ou
         output_printf(output, "\n");
     }
     output_printf(output, "%s", diff->condition_count ? "\n" : "");
-    bool ok = write_table(&diff_section_parts, diff, PART_COUNT, output, status);
+    bool ok = write_table(&diff_section_used_parts, diff, PART_COUNT, output, status);
     while (changed < diff->row_count && diff->rows[changed].change != 0)
         changed++;
     if (changed) {

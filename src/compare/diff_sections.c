@@ -38,15 +38,30 @@ struct part_row {
 };
 
 static const void *part_row(const void *source, size_t index) {
-    static const struct part_row rows[PART_COUNT + 1] = {{0}, {1}, {2}, {3}, {4}, {5},
-                                                         {6}, {7}, {8}, {9}, {10}};
+    static const struct part_row rows[] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}};
     (void)source;
-    _Static_assert(PART_COUNT <= 11, "a row for each part");
+    _Static_assert(PART_COUNT <= sizeof rows / sizeof rows[0], "a row for each part");
     return index < PART_COUNT ? &rows[index] : NULL;
+}
+
+/* Parts that a side has. */
+static const void *used_part_row(const void *source, size_t index) {
+    const struct diff *diff = source;
+    for (unsigned part = 0; part < PART_COUNT; part++)
+        if ((diff->sides[BEFORE].part_time[part] || diff->sides[AFTER].part_time[part]) &&
+            index-- == 0)
+            return part_row(source, part);
+    return NULL;
+}
+
+static struct value part_words(unsigned part, struct buffer *words) {
+    buffer_printf(words, "%s%s", part >= PART_IDLE ? "idle, " : "", part_title(part));
+    return value_text(buffer_as_text(words));
 }
 
 DIFF_VALUE(part_key_value, struct part_row, value_string(part_key(at->part)))
 DIFF_VALUE(part_title_value, struct part_row, value_string(part_title(at->part)))
+DIFF_VALUE(part_title_words, struct part_row, part_words(at->part, words))
 DIFF_VALUE(part_before, struct part_row, value_integer(of->sides[BEFORE].part_time[at->part]))
 DIFF_VALUE(part_after, struct part_row, value_integer(of->sides[AFTER].part_time[at->part]))
 DIFF_VALUE(part_change, struct part_row, value_integer(of->part[at->part]))
@@ -54,7 +69,8 @@ DIFF_VALUE(part_change_words, struct part_row, signed_value(of->part[at->part], 
 
 static const struct column part_columns[] = {
     {"part", NULL, UNIT_TEXT, 0, part_key_value},
-    {NULL, "part", UNIT_TEXT, 0, part_title_value},
+    {"title", NULL, UNIT_TEXT, 0, part_title_value},
+    {NULL, "part", UNIT_TEXT, 0, part_title_words},
     {"before_ns", "before", UNIT_NS, 0, part_before},
     {"after_ns", "after", UNIT_NS, 0, part_after},
     {"change_ns", NULL, UNIT_NS, 0, part_change},
@@ -63,6 +79,9 @@ static const struct column part_columns[] = {
 };
 const struct section diff_section_parts = {
     .key = "parts", .title = "Parts", .columns = part_columns, .row = part_row};
+
+const struct section diff_section_used_parts = {
+    .key = "parts", .title = "Parts", .columns = part_columns, .row = used_part_row};
 
 /* ---- rows ---- */
 
@@ -116,6 +135,7 @@ static struct value name_words(const struct diff_row *row, struct buffer *words)
 }
 
 DIFF_VALUE(row_part, struct diff_row, value_string(part_key(at->part)))
+DIFF_VALUE(row_title, struct diff_row, value_string(part_title(at->part)))
 DIFF_VALUE(row_kind, struct diff_row, value_string(row_kind_name(at->kind)))
 DIFF_VALUE(row_change, struct diff_row, value_integer(at->change))
 DIFF_VALUE(row_change_words, struct diff_row, signed_value(at->change, words))
@@ -145,6 +165,7 @@ DIFF_VALUE(row_words, struct diff_row, name_words(at, words))
 
 static const struct column row_columns[] = {
     {"part", NULL, UNIT_TEXT, 0, row_part},
+    {"title", NULL, UNIT_TEXT, 0, row_title},
     {"kind", NULL, UNIT_TEXT, 0, row_kind},
     {"change_ns", NULL, UNIT_NS, 0, row_change},
     {NULL, "change", UNIT_TEXT, COLUMN_RIGHT, row_change_words},
@@ -201,7 +222,7 @@ DIFF_VALUE(count_after, struct count_row, per_unit(of, AFTER, at->count))
 
 static const struct column count_columns[] = {
     {"count", NULL, UNIT_TEXT, 0, count_key},
-    {NULL, "count", UNIT_TEXT, 0, count_title},
+    {"title", "count", UNIT_TEXT, 0, count_title},
     {"before", "before", UNIT_NUMBER, 0, count_before},
     {"after", "after", UNIT_NUMBER, 0, count_after},
     {0},

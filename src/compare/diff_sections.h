@@ -5,10 +5,10 @@
 #include "base/section.h"
 #include "compare/diff.h"
 
-/* The parts of the account; the rows that changed; counts of a unit that changed (all in JSON);
- * conditions. */
-extern const struct section diff_section_parts, diff_section_rows, diff_section_counts,
-    diff_section_conditions;
+/* The parts of the account, all or those that a side has; the rows that changed; counts of a unit
+ * that changed (all in JSON); conditions. */
+extern const struct section diff_section_parts, diff_section_used_parts, diff_section_rows,
+    diff_section_counts, diff_section_conditions;
 
 /* "+1.20 ms", "-340 ns", "0 ns". */
 enum { DIFF_SIGNED_SIZE = 48 };

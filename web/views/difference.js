@@ -23,7 +23,7 @@ function waterfallBars(difference) {
         if (part.change_ns === 0)
             continue;
         const idle = part.part !== 'busy' && !part.part.startsWith('exposed');
-        bars.push([(idle ? 'idle: ' : '') + part.part.replaceAll('_', ' '), at, at + part.change_ns, part.change_ns < 0 ? 'less' : 'more']);
+        bars.push([(idle ? 'idle: ' : '') + part.title, at, at + part.change_ns, part.change_ns < 0 ? 'less' : 'more']);
         at += part.change_ns;
     }
     bars.push(['after', 0, difference.after.step_ns, 'total']);
@@ -65,7 +65,7 @@ function rowText(row) {
         return name === null ? null : name + (more > 0 ? ` and ${more} more` : '');
     });
     if (row.part !== 'busy' && row.part !== 'exposed_copy')
-        return `idle, ${row.part}${names[0] || names[1] ? ': ' : ''}${names[0] || names[1] || ''}`;
+        return `idle, ${row.title}${names[0] || names[1] ? ': ' : ''}${names[0] || names[1] || ''}`;
     if (row.kind === 'replaced')
         return `${names[0]} → ${names[1]}`;
     return (row.kind === 'both' ? '' : `${row.kind}: `) + (names[0] ?? names[1]);
@@ -108,7 +108,7 @@ function changedCounts(difference) {
     return dataTable({
         caption: `Counts in a ${difference.after.unit}`, rows, sort: ['count', false],
         columns: [
-            {key: 'count', title: 'count', value: (row) => row.count.replaceAll('_', ' ')},
+            {key: 'count', title: 'count', value: (row) => row.title},
             {key: 'before', title: 'before', number: true, value: (row) => row.before, text: (row) => countText(row, row.before)},
             {key: 'after', title: 'after', number: true, value: (row) => row.after, text: (row) => countText(row, row.after)},
         ],
