@@ -55,8 +55,8 @@ static bool read_gate(const char *given, double *gate, struct status *status) {
     double value = given ? strtod(given, &end) : GATE_DEFAULT * 100;
     if (given && (end == given || (*end && strcmp(end, "%") != 0) || !(value > 0 && value < 1000)))
         return status_fail(status, STATUS_USAGE,
-                           "--gate takes a share such as 3%%: the smallest slowdown that must "
-                           "fail; not \"%s\"",
+                           "--gate takes a share such as 3%%: slowdowns above it fail; not "
+                           "\"%s\"",
                            given);
     *gate = value / 100;
     return true;
@@ -600,7 +600,7 @@ static const struct command_option options[] = {
      "compare with these runs, saved by --save: a name, or a file (with a dot or a slash)"},
     {"versus", 0, "COMMAND", "run this shell command in turns with the other, and compare"},
     {"save", 0, "NAME", "save the runs as a baseline"},
-    {"gate", 'g', "SHARE", "the smallest slowdown that must fail (3%)"},
+    {"gate", 'g', "SHARE", "slowdowns above this fail (3%)"},
     {"metric", 'm', "NAME[,NAME]",
      "step, wall, busy, memory, device-memory, counts; or NAME=REGEX: a number that the program "
      "prints (+NAME=REGEX: higher is better)"},
@@ -624,8 +624,8 @@ const struct command command_check = {
         "Runs the command up to --runs times and compares it with a baseline (--baseline), or runs "
         "both in turns (--versus), which is the safer way: what drifts on the machine then meets "
         "both. It stops as soon as the answer is certain. Disturbed runs are repeated.\n\n"
-        "Times are compared by an exact rank test: a change of nothing fails in at most 1 % of "
-        "the checks, and a slowdown of the gate passes in at most 5 %. Counts of a step (kernels, "
+        "Times are compared by an exact rank test: a slowdown below the gate fails in at most 1 % "
+        "of the checks, and one above the gate passes in at most 5 %. Counts of a step (kernels, "
         "launches, copies, synchronizations, allocations, compilations) do not vary and are "
         "compared exactly.\n\n"
         "Exit status: 0 within the gate, 1 regressed, 2 trouble, 3 not decidable with these runs; "

@@ -113,9 +113,10 @@ static const void *any_row(const void *source, size_t index) {
     return index < result->row_count ? &result->rows[index] : NULL;
 }
 
-static struct value words_of(struct buffer *words, unsigned metric, double value) {
+static struct value words_of(const struct check_result *result, struct buffer *words,
+                             unsigned metric, double value) {
     char text[FORMAT_SIZE];
-    buffer_string(words, metric_format(metric, value, text));
+    buffer_string(words, metric_format(result->sides[CHECK_AFTER], metric, value, text));
     return value_text(buffer_as_text(words));
 }
 
@@ -147,8 +148,8 @@ CHECK_VALUE(row_key, value_string(metric_key(of->sides[CHECK_AFTER], at->metric)
 CHECK_VALUE(row_title, value_string(metric_title(of->sides[CHECK_AFTER], at->metric)))
 CHECK_VALUE(row_before, value_real(at->before))
 CHECK_VALUE(row_after, value_real(at->after))
-CHECK_VALUE(row_before_words, words_of(words, at->metric, at->before))
-CHECK_VALUE(row_after_words, words_of(words, at->metric, at->after))
+CHECK_VALUE(row_before_words, words_of(of, words, at->metric, at->before))
+CHECK_VALUE(row_after_words, words_of(of, words, at->metric, at->after))
 CHECK_VALUE(row_change, change_of(at, words))
 CHECK_VALUE(row_interval, interval_of(at, words))
 CHECK_VALUE(row_low, value_if(at->gate.low > 0, value_real(at->gate.low)))
@@ -198,8 +199,8 @@ static void say_verdict(const struct check_result *result, struct buffer *words)
         if (!is_named(result, row, !any))
             continue;
         buffer_printf(words, "%s%s %s -> %s", between, metric_title(runs, row->metric),
-                      metric_format(row->metric, row->before, before),
-                      metric_format(row->metric, row->after, after));
+                      metric_format(runs, row->metric, row->before, before),
+                      metric_format(runs, row->metric, row->after, after));
         if (!metric_is_exact(row->metric))
             buffer_printf(words, " (%+.1f %%)", (row->after / row->before - 1) * 100);
         between = ", ";
@@ -369,8 +370,8 @@ static void print_series(const struct measured_runs *runs, unsigned metric,
         date_of(run->check, date);
         output_printf(output, "  %s%s%s%.20s: %s -> %s (%+.1f %%, p %s %.3f)\n",
                       markdown ? "- " : "", date, *run->label ? ", " : "", run->label,
-                      metric_format(metric, points[i].before, low),
-                      metric_format(metric, points[i].after, high),
+                      metric_format(runs, metric, points[i].before, low),
+                      metric_format(runs, metric, points[i].after, high),
                       (points[i].after / points[i].before - 1) * 100, "<=", points[i].probability);
     }
     output_printf(output, "\n");

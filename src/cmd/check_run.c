@@ -1,5 +1,6 @@
 /* Starts the command, or ridge record of it, waits, and reads what is known of the run: time,
  * memory, what it printed, and its trace. */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -101,6 +102,22 @@ static bool run_words(const char *const *words, const char *what, const char *lo
 
 /* ---- what it printed ---- */
 
+/* Nanoseconds of the unit of time behind a number; 0: there is none. */
+static double unit_of_time(const char *text) {
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"\xC2\xB5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    text += strspn(text, " ");
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t length = strlen(units[i].unit);
+        if (strncmp(text, units[i].unit, length) == 0 && !isalnum((unsigned char)text[length]) &&
+            text[length] != '/')
+            return units[i].ns;
+    }
+    return 0;
+}
+
 static void match_last(const struct check_pattern *pattern, const char *text, unsigned metric,
                        struct run_values *values) {
     regmatch_t groups[2];
@@ -109,8 +126,10 @@ static void match_last(const struct check_pattern *pattern, const char *text, un
         char *end;
         double value = strtod(number, &end);
         if (end != number && value > 0 && value < 1e300) {
-            values->values[metric] = value;
+            double unit = unit_of_time(end);
+            values->values[metric] = value * (unit > 0 ? unit : 1);
             values->known[metric] = true;
+            values->is_time[metric - METRIC_PRINTED_FIRST] = unit > 0;
         }
         if (groups[0].rm_eo == 0 && text[0] == 0)
             break;

@@ -34,10 +34,11 @@ bool gate_decide(const double *before, size_t before_count, const double *after,
         return false;
     *result = (struct gate_result){
         .verdict = GATE_UNDECIDED, .low = alarm.low, .ratio = alarm.ratio, .high = miss.high};
-    result->smallest = alarm.confident ? gate / 2 + alarm.ratio / alarm.low - 1 : INFINITY;
+    result->smallest =
+        alarm.confident ? gate + (1 + gate) * (alarm.ratio / alarm.low - 1) : INFINITY;
     if (miss.confident && miss.high < 1 + gate)
         result->verdict = GATE_WITHIN;
-    else if (alarm.confident && alarm.low > 1 + gate / 2)
+    else if (alarm.confident && alarm.low > 1 + gate)
         result->verdict = GATE_REGRESSED;
     return true;
 }

@@ -1,9 +1,8 @@
 /* Has it become slower than a gate allows? A sequential test over runs of both sides.
  *
  * The ratio of the sides has a confidence interval from an exact rank test. It is within the gate
- * when the interval lies below 1 + gate, and regressed when it lies above 1 + gate / 2: a change of
- * nothing to half the gate does not fail, a change of the gate or more does, and in between either
- * answer is right. The interval is looked at after few runs and again after more; the chances of
+ * when the interval lies below 1 + gate, regressed when it lies above, and not decidable while the
+ * gate lies inside. The interval is looked at after few runs and again after more; the chances of
  * error are divided among the looks and the metrics.
  */
 #ifndef RIDGE_COMPARE_GATE_H
@@ -16,8 +15,8 @@
 enum gate_verdict { GATE_WITHIN, GATE_REGRESSED, GATE_UNDECIDED };
 const char *gate_verdict_name(unsigned verdict);
 
-#define GATE_FALSE_ALARM 0.01 /* chance to fail without a change, over all looks and metrics */
-#define GATE_MISS 0.05        /* chance to pass a change of the gate, for each metric */
+#define GATE_FALSE_ALARM 0.01 /* chance to fail a change below the gate, over looks and metrics */
+#define GATE_MISS 0.05        /* chance to pass a change above the gate, for each metric */
 
 struct gate_result {
     enum gate_verdict verdict;

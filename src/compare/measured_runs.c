@@ -1,5 +1,6 @@
 /* A line has the metrics by key, so that files stay readable when metrics are added. Printed
- * metrics are in an object of their own; a name that ends in '+' is better when higher. */
+ * metrics are in an object of their own; a name that ends in '+' is better when higher,
+ * and one that ends in "@ns" is a time. */
 #include "compare/measured_runs.h"
 
 #include <math.h>
@@ -42,7 +43,8 @@ bool metric_higher_is_better(const struct measured_runs *runs, unsigned metric) 
            runs->printed[metric - METRIC_PRINTED_FIRST].higher_is_better;
 }
 
-char *metric_format(unsigned metric, double value, char text[FORMAT_SIZE]) {
+char *metric_format(const struct measured_runs *runs, unsigned metric, double value,
+                    char text[FORMAT_SIZE]) {
     bool bytes = metric == METRIC_MEMORY || metric == METRIC_DEVICE_MEMORY ||
                  metric == METRIC_COUNT_FIRST + SIDE_BYTES_HTOD ||
                  metric == METRIC_COUNT_FIRST + SIDE_BYTES_DTOH;
@@ -50,7 +52,7 @@ char *metric_format(unsigned metric, double value, char text[FORMAT_SIZE]) {
         return format_bytes((uint64_t)value, text);
     if (metric_is_exact(metric))
         return format_count((uint64_t)value, text);
-    if (metric < METRIC_COUNT_FIRST)
+    if (metric < METRIC_COUNT_FIRST || runs->printed[metric - METRIC_PRINTED_FIRST].is_time)
         return format_duration((int64_t)llround(value), text);
     snprintf(text, FORMAT_SIZE, "%.6g", value);
     return text;
@@ -61,6 +63,8 @@ bool measured_runs_add(struct measured_runs *runs, const struct measured_run *li
     if (!GROW(runs->lines, &runs->capacity, runs->count + 1, status))
         return false;
     runs->lines[runs->count++] = *line;
+    for (unsigned i = 0; i < PRINTED_MAX; i++)
+        runs->printed[i].is_time |= line->of.is_time[i];
     return true;
 }
 
@@ -98,8 +102,9 @@ static void write_line(const struct measured_runs *runs, const struct measured_r
     json_key(&json, "printed");
     json_begin_object(&json);
     for (unsigned i = 0; i < runs->printed_count; i++) {
-        char key[METRIC_NAME_SIZE + 1];
-        snprintf(key, sizeof key, "%s%s", runs->printed[i].name,
+        char key[METRIC_NAME_SIZE + 8];
+        snprintf(key, sizeof key, "%s%s%s", runs->printed[i].name,
+                 runs->printed[i].is_time ? "@ns" : "",
                  runs->printed[i].higher_is_better ? "+" : "");
         if (line->of.known[METRIC_PRINTED_FIRST + i])
             json_member_number(&json, key, line->of.values[METRIC_PRINTED_FIRST + i]);
@@ -162,15 +167,20 @@ static unsigned find_metric(struct measured_runs *runs, struct text key, bool pr
     }
     bool higher = key.length > 0 && key.data[key.length - 1] == '+';
     key.length -= higher;
+    bool is_time = key.length > 3 && memcmp(key.data + key.length - 3, "@ns", 3) == 0;
+    key.length -= is_time ? 3 : 0;
     for (unsigned i = 0; i < runs->printed_count; i++)
-        if (text_is(key, runs->printed[i].name))
+        if (text_is(key, runs->printed[i].name)) {
+            runs->printed[i].is_time |= is_time;
             return METRIC_PRINTED_FIRST + i;
+        }
     if (runs->printed_count == PRINTED_MAX || key.length == 0 || key.length >= METRIC_NAME_SIZE)
         return METRICS;
     struct printed_metric *added = &runs->printed[runs->printed_count];
     memcpy(added->name, key.data, key.length);
     added->name[key.length] = 0;
     added->higher_is_better = higher;
+    added->is_time = is_time;
     return METRIC_PRINTED_FIRST + runs->printed_count++;
 }
 

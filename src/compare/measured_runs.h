@@ -25,11 +25,13 @@ enum { METRIC_NAME_SIZE = 64, RUN_TEXT_SIZE = 128 };
 struct printed_metric {
     char name[METRIC_NAME_SIZE];
     bool higher_is_better;
+    bool is_time; /* printed with a unit of time: values are nanoseconds */
 };
 
 struct run_values { /* one run */
     double values[METRICS];
     bool known[METRICS];
+    bool is_time[PRINTED_MAX];
 };
 
 struct measured_run {
@@ -55,7 +57,8 @@ static inline bool metric_is_exact(unsigned metric) {
 }
 bool metric_higher_is_better(const struct measured_runs *runs, unsigned metric);
 /* The value as people read it. */
-char *metric_format(unsigned metric, double value, char text[FORMAT_SIZE]);
+char *metric_format(const struct measured_runs *runs, unsigned metric, double value,
+                    char text[FORMAT_SIZE]);
 
 /* Reads all lines; lines of other programs are errors. Printed metrics are added to the known
  * ones. */

@@ -23,13 +23,13 @@ run() {
 }
 metric='time=time ([0-9]+)'
 run -m "$metric" --versus './program 100000' -- ./program 100000
-run -m "$metric" --versus './program 100000' -- ./program 104000
+run -m "$metric" --versus './program 100000' -- ./program 105000
 run -m "$metric" --versus './program 100000' -- ./program 90000
 run -m "+$metric" --versus './program 100000' -- ./program 90000
 run -m "$metric" --save runs.jsonl --runs 8 -- ./program 100000
-run -m "$metric" --baseline runs.jsonl --gate 10% -- ./program 104000
-run -m "$metric" --baseline runs.jsonl --gate 10% --json -- ./program 104000
-run -m "$metric" --versus './program 100000' --format md -- ./program 104000
+run -m "$metric" --baseline runs.jsonl --gate 10% -- ./program 105000
+run -m "$metric" --baseline runs.jsonl --gate 10% --json -- ./program 105000
+run -m "$metric" --versus './program 100000' --format md -- ./program 105000
 quiet=1
 run -m "$metric" --versus './program 1000 noisy' --runs 8 -- ./program 1000 noisy
 run -m "$metric" --versus false -- true

@@ -43,7 +43,7 @@ enum { TRIALS = 500 };
 static unsigned count_verdicts(enum gate_verdict verdict, double change, double noise) {
     unsigned count = 0, runs;
     for (unsigned i = 0; i < TRIALS; i++)
-        count += simulate(change, noise, 0.03, &runs) == verdict;
+        count += simulate(change, noise, 0.02, &runs) == verdict;
     return count;
 }
 
@@ -55,10 +55,16 @@ TEST(a_gate_does_not_fail_without_a_change) {
     CHECK(count_verdicts(GATE_WITHIN, 0, 0.003) == TRIALS);
 }
 
-TEST(a_gate_finds_a_change_of_its_size) {
+TEST(a_gate_finds_a_larger_change) {
     CHECK(count_verdicts(GATE_REGRESSED, 0.03, 0.003) >= TRIALS * 95 / 100);
-    CHECK(count_verdicts(GATE_REGRESSED, 0.03, 0.01) >= TRIALS * 95 / 100);
+    CHECK(count_verdicts(GATE_REGRESSED, 0.04, 0.01) >= TRIALS * 95 / 100);
+    CHECK(count_verdicts(GATE_WITHIN, 0.021, 0.01) <= TRIALS * 5 / 100);
     CHECK(count_verdicts(GATE_WITHIN, 0.03, 0.05) <= TRIALS * 5 / 100);
+}
+
+TEST(a_gate_fails_no_change_up_to_it) {
+    CHECK(count_verdicts(GATE_REGRESSED, 0.02, 0.003) <= TRIALS / 100);
+    CHECK(count_verdicts(GATE_REGRESSED, 0.019, 0.01) <= TRIALS / 100);
 }
 
 TEST(a_gate_decides_nothing_that_the_noise_hides) {
@@ -71,7 +77,7 @@ TEST(a_gate_states_the_smallest_change_it_could_have_found) {
     struct status status = {0};
     REQUIRE(gate_decide(before, 6, before, 6, 0.03, 1, &result, &status));
     CHECK(result.verdict == GATE_UNDECIDED);
-    CHECK(result.smallest > 0.015 && result.smallest < 0.2);
+    CHECK(result.smallest > 0.03 && result.smallest < 0.2);
     REQUIRE(gate_decide(few, 2, few, 2, 0.03, 1, &result, &status));
     CHECK(isinf(result.smallest) && result.verdict == GATE_UNDECIDED);
 }
@@ -118,7 +124,7 @@ static void score_one(const double *before, const double *after, size_t most,
         if (!gate_is_look(++runs))
             continue;
         looked = runs;
-        REQUIRE(gate_decide(before, runs, after, runs, 0.03, 1, &result, &status));
+        REQUIRE(gate_decide(before, runs, after, runs, 0.02, 1, &result, &status));
         if (result.verdict != GATE_UNDECIDED)
             break;
     }
