@@ -38,7 +38,8 @@ struct part_row {
 };
 
 static const void *part_row(const void *source, size_t index) {
-    static const struct part_row rows[] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}};
+    static const struct part_row rows[] = {{0}, {1}, {2}, {3}, {4},  {5},
+                                           {6}, {7}, {8}, {9}, {10}, {11}};
     (void)source;
     _Static_assert(PART_COUNT <= sizeof rows / sizeof rows[0], "a row for each part");
     return index < PART_COUNT ? &rows[index] : NULL;

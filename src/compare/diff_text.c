@@ -11,7 +11,7 @@
 #include "report/text.h"
 #include "report/wording.h"
 
-enum { ROWS_SHOWN = 12, BAR_MIN = 20, TITLE_WIDTH = 16, VALUE_WIDTH = 12 };
+enum { ROWS_SHOWN = 12, BAR_MIN = 20, TITLE_WIDTH = 22, VALUE_WIDTH = 12 };
 /* A call at the edge of the selection belongs to one of many steps; less is no change. */
 #define COUNT_CHANGED 0.25
 #define COUNT_CHANGED_SHARE 0.01
@@ -61,7 +61,7 @@ static void write_waterfall(struct text_writer *writer, const struct diff *diff)
         scale = MAX(scale, at);
     }
     text_section(writer, "Where the difference comes from", "the parts sum to it exactly");
-    cells = MIN(cells, 48u);
+    cells = MIN(cells, 44u);
     write_bar(writer, "before", 0, before, scale, cells, format_duration(before, value), true);
     at = before;
     for (unsigned part = 0; part < PART_COUNT; part++) {
@@ -69,8 +69,6 @@ static void write_waterfall(struct text_writer *writer, const struct diff *diff)
         if (diff->part[part] == 0)
             continue;
         snprintf(title, sizeof title, "%s%s", part >= PART_IDLE ? "idle: " : "", part_title(part));
-        if (strlen(title) >= TITLE_WIDTH)
-            snprintf(title, sizeof title, "%s", part_title(part));
         write_bar(writer, title, at, at + diff->part[part], scale, cells,
                   diff_signed(diff->part[part], value), false);
         at += diff->part[part];

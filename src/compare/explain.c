@@ -211,6 +211,20 @@ static struct reason by_memory_kind(const struct inquiry *of) {
                    of->sign < 0 ? "pinned" : "pageable", of->sign < 0 ? "pageable" : "pinned");
 }
 
+static struct reason of_communication(const struct inquiry *of) {
+    const struct diff_row *row = largest_row(of, PART_COMMUNICATION, PART_COMMUNICATION + 1);
+    if (!row)
+        return nothing();
+    double before = row->count[BEFORE] * row->duration[BEFORE],
+           after = row->count[AFTER] * row->duration[AFTER];
+    if (row->kind == ROW_BOTH && fabs(after - before) * 2 < (double)llabs(row->change)) {
+        char cut[NAME_SHOWN * 4 + 4];
+        return because("hidden-communication", "%.*s overlaps with computation %s than before",
+                       TEXT_ARGS(shown(row->name[BEFORE], cut)), row->change < 0 ? "more" : "less");
+    }
+    return row->kind == ROW_BOTH ? by_kernel(row) : by_presence(row);
+}
+
 static struct reason of_copy(const struct inquiry *of) {
     struct reason reason = by_memory_kind(of);
     const struct diff_row *row = largest_row(of, PART_COPY, PART_COPY + 1);
@@ -376,7 +390,9 @@ static struct reason notable(const struct inquiry *of) {
 static struct reason find_reason(const struct inquiry *of) {
     const struct diff *diff = of->diff;
     int64_t busy = diff->part[PART_BUSY] * of->sign, copy = diff->part[PART_COPY] * of->sign,
-            idle = of->idle * of->sign;
+            idle = of->idle * of->sign, communication = diff->part[PART_COMMUNICATION] * of->sign;
+    if (communication > busy && communication > copy && communication > idle)
+        return of_communication(of);
     if (busy >= copy && busy >= idle)
         return of_busy(of);
     return copy >= idle ? of_copy(of) : of_idle(of);
@@ -414,16 +430,15 @@ static void explain_noise(const struct diff *diff, char *words, size_t size) {
 
 static void explain_parts(const struct diff *diff, const struct inquiry *of, char *words,
                           size_t size) {
-    const int64_t changes[] = {diff->part[PART_BUSY], diff->part[PART_COPY], of->idle};
-    static const char *const titles[] = {"busy", "exposed copy", "idle"};
     size_t used = 0;
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i <= PART_IDLE; i++) {
+        int64_t change = i < PART_IDLE ? diff->part[i] : of->idle;
         char time[FORMAT_SIZE];
-        if (changes[i] == 0 || used >= size)
+        if (change == 0 || used >= size)
             continue;
-        used +=
-            (size_t)snprintf(words + used, size - used, "%s%s %s%s", used ? ", " : "", titles[i],
-                             changes[i] < 0 ? "-" : "+", format_duration(llabs(changes[i]), time));
+        used += (size_t)snprintf(words + used, size - used, "%s%s %s%s", used ? ", " : "",
+                                 i < PART_IDLE ? part_title(i) : "idle", change < 0 ? "-" : "+",
+                                 format_duration(llabs(change), time));
     }
 }
 

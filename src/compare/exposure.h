@@ -6,7 +6,7 @@
 
 #include "analysis/model.h"
 
-enum { EXPOSURE_LAYERS = 3 };
+enum { EXPOSURE_LAYERS = 3 }; /* kernels, communication, copies */
 
 struct exposed_interval {
     int64_t start, end;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/kernel_class.h"
 #include "base/key_index.h"
 #include "base/memory.h"
 #include "base/min_max.h"
@@ -17,7 +18,9 @@
 
 static const struct {
     const char *key, *title;
-} parts[] = {{"busy", "busy"}, {"exposed_copy", "exposed copy"}};
+} parts[PART_IDLE] = {[PART_BUSY] = {"busy", "busy"},
+                      [PART_COMMUNICATION] = {"exposed_communication", "exposed communication"},
+                      [PART_COPY] = {"exposed_copy", "exposed copy"}};
 
 const char *part_title(unsigned part) {
     return part < PART_IDLE ? parts[part].title : wording_cause_short(part - PART_IDLE);
@@ -284,7 +287,7 @@ static bool kernel_entry(struct work_walk *walk, uint32_t name, uint32_t *entry,
                          struct status *status) {
     struct side *side = walk->side;
     uint32_t id;
-    size_t family, known = walk->families.count;
+    size_t family = 0, known = walk->families.count;
     if (side->entry_of_name[name] != NO_ENTRY) {
         *entry = side->entry_of_name[name];
         return true;
@@ -294,9 +297,11 @@ static bool kernel_entry(struct work_walk *walk, uint32_t name, uint32_t *entry,
               intern_add(&side->names, buffer_as_text(&shortened), &id, status) &&
               key_index_find(&walk->families, id, &family, status) &&
               GROW(walk->family_entry, &walk->family_capacity, family + 1, status);
+    bool communicates =
+        kernel_class(trace_text(side->report->model.trace, name)) == KERNEL_COLLECTIVE;
     if (ok && family == known)
-        ok = own_entry(walk, PART_BUSY, intern_text(&side->names, id), &walk->family_entry[family],
-                       status);
+        ok = own_entry(walk, communicates ? PART_COMMUNICATION : PART_BUSY,
+                       intern_text(&side->names, id), &walk->family_entry[family], status);
     if (ok)
         *entry = side->entry_of_name[name] = walk->family_entry[family];
     buffer_finish(&shortened);
@@ -364,7 +369,7 @@ static bool walk_activities(struct work_walk *walk, struct status *status) {
             continue;
         if (!(kernel ? kernel_entry(walk, activity->name[i], &entry, status)
                      : copy_entry(walk, i, &entry, status)) ||
-            !exposure_add(&walk->exposure, kernel ? 0 : 2, entry, start, end, status))
+            !exposure_add(&walk->exposure, side->entries[entry].part, entry, start, end, status))
             return false;
         if (inside)
             count_activity(walk, i, &walk->side->entries[entry]);

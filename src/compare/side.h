@@ -13,7 +13,13 @@
 #include "report/report.h"
 
 /* The parts of the account: what the device did, then why it was idle. */
-enum part { PART_BUSY, PART_COPY, PART_IDLE, PART_COUNT = PART_IDLE + CAUSE_COUNT };
+enum part {
+    PART_BUSY,
+    PART_COMMUNICATION,
+    PART_COPY,
+    PART_IDLE,
+    PART_COUNT = PART_IDLE + CAUSE_COUNT
+};
 /* "busy", "exposed copy", "idle: host code"; and as in JSON. */
 const char *part_title(unsigned part);
 const char *part_key(unsigned part);

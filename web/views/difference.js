@@ -54,7 +54,7 @@ function sideText(row, side) {
     const names = row[`names_${side}`];
     if (names === 0)
         return '';
-    if (row.part !== 'busy' && row.part !== 'exposed_copy')
+    if (row.part !== 'busy' && !row.part.startsWith('exposed'))
         return formatDuration(row[`${side}_ns`]);
     return `${Number.isInteger(count) ? formatCount(count) : (count || 0).toPrecision(3)} × ${formatDuration(row[`duration_${side}_ns`])}`;
 }
@@ -64,7 +64,7 @@ function rowText(row) {
         const more = (i ? row.names_after : row.names_before) - 1;
         return name === null ? null : name + (more > 0 ? ` and ${more} more` : '');
     });
-    if (row.part !== 'busy' && row.part !== 'exposed_copy')
+    if (row.part !== 'busy' && !row.part.startsWith('exposed'))
         return `idle, ${row.title}${names[0] || names[1] ? ': ' : ''}${names[0] || names[1] || ''}`;
     if (row.kind === 'replaced')
         return `${names[0]} → ${names[1]}`;
