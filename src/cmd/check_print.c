@@ -205,6 +205,8 @@ static void say_verdict(const struct check_result *result, struct buffer *words)
             buffer_printf(words, " (%+.1f %%)", (row->after / row->before - 1) * 100);
         between = ", ";
     }
+    if (between[0] == ':' && result->row_count)
+        buffer_string(words, ": all counts are the same");
     buffer_printf(words, ". The gate is %.3g %%.", result->gate * 100);
 }
 
@@ -249,10 +251,12 @@ static bool print_text(const struct check_result *result, bool markdown, struct 
         buffer_printf(&words, " Traces: %s.", result->attached);
     buffer_byte(&words, 0);
     print_wrapped(output, words.data ? words.data : "", 0);
-    output_printf(output, "\n");
     section_table(&shown_rows, result, METRICS, markdown ? 0 : WRAPPED_WIDTH, &table);
-    table_write(&table, markdown ? TABLE_MARKDOWN : TABLE_TEXT,
-                &(struct table_layout){.width = WRAPPED_WIDTH, .indent = 2}, output);
+    if (table_rows(&table)) {
+        output_printf(output, "\n");
+        table_write(&table, markdown ? TABLE_MARKDOWN : TABLE_TEXT,
+                    &(struct table_layout){.width = WRAPPED_WIDTH, .indent = 2}, output);
+    }
     if (result->diff.length) {
         output_printf(output, "\n");
         output_write(output, result->diff.data, result->diff.length);

@@ -162,22 +162,41 @@ static bool read_printed(const struct check_measure *measure, struct run_values 
 
 /* ---- its trace ---- */
 
-static void take_side(const struct side *side, const struct report *report,
-                      struct run_values *values) {
-    bool steps = strcmp(side->unit, "step") == 0;
-    if (steps) {
-        values->values[METRIC_STEP] = (double)side->step;
-        values->known[METRIC_STEP] = true;
-    }
+static void take_times(const struct side *side, struct run_values *values) {
+    const struct memory_use *memory = &side->report->memory[side->device->id];
+    values->values[METRIC_STEP] = (double)side->step;
+    values->known[METRIC_STEP] = strcmp(side->unit, "step") == 0;
     values->values[METRIC_BUSY] = (double)side->part_time[PART_BUSY];
     values->known[METRIC_BUSY] = side->part_time[PART_BUSY] > 0;
-    const struct memory_use *memory = &report->memory[side->device->id];
     values->values[METRIC_DEVICE_MEMORY] = (double)memory->high_water;
     values->known[METRIC_DEVICE_MEMORY] = memory->high_water > 0;
+}
+
+static void take_counts(const struct side *side, struct run_values *values) {
     for (unsigned i = 0; i < SIDE_COUNTS; i++) {
         values->values[METRIC_COUNT_FIRST + i] = (double)side->count_median[i];
         values->known[METRIC_COUNT_FIRST + i] = side->counts_known[i];
     }
+}
+
+/* Counts are those of a step where steps are marked. A repeating sequence may be a layer, of which
+ * there can be more: without marks the whole run is counted. */
+static bool read_device(const struct report *report, size_t device, struct run_values *values,
+                        struct status *status) {
+    struct side side;
+    if (!side_build(&side, report, device, false, status))
+        return false;
+    take_times(&side, values);
+    take_counts(&side, values);
+    bool marked = strcmp(side.unit, "step") == 0 && report->steps.source != STEPS_PERIODIC;
+    side_finish(&side);
+    if (marked)
+        return true;
+    if (!side_build(&side, report, device, true, status))
+        return false;
+    take_counts(&side, values);
+    side_finish(&side);
+    return true;
 }
 
 static bool read_trace(const char *path, struct run_values *values, struct status *status) {
@@ -186,19 +205,12 @@ static bool read_trace(const char *path, struct run_values *values, struct statu
         .trace_name = path, .top = 1, .steady = true, .no_verdict = true};
     struct report report;
     struct trace *trace;
-    struct side side;
     if (!import_open(path, &import, &trace, status))
         return false;
     bool ok = report_build(&report, trace, &options, status);
     if (ok) {
         size_t device = side_main_device(&report);
-        if (device != SIZE_MAX) {
-            ok = side_build(&side, &report, device, false, status);
-            if (ok) {
-                take_side(&side, &report, values);
-                side_finish(&side);
-            }
-        }
+        ok = device == SIZE_MAX || read_device(&report, device, values, status);
         report_finish(&report);
     }
     trace_close(trace);
