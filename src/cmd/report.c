@@ -12,6 +12,7 @@
 #include "cmd/progress.h"
 #include "cmd/report.h"
 #include "cmd/terminal.h"
+#include "compare/diff.h"
 #include "import/import.h"
 #include "report/report.h"
 #include "report/select.h"
@@ -82,16 +83,43 @@ bool report_print(const struct report *report, const char *format, const struct 
     return write_report(report, format, style, output, status);
 }
 
+static void say_merged(const struct page_summary *summary) {
+    char events[FORMAT_SIZE], length[FORMAT_SIZE];
+    if (summary->merged_events)
+        fprintf(stderr,
+                "page: %s events shorter than %s are drawn merged; the trace has them all\n",
+                format_count(summary->merged_events, events),
+                format_duration(summary->shorter, length));
+}
+
+bool report_print_difference(const struct diff *diff, struct output *output,
+                             struct status *status) {
+    const struct report *const both[] = {diff->sides[BEFORE].report, diff->sides[AFTER].report};
+    struct buffer json = {0};
+    struct output into = output_into(&json);
+    struct page_summary summary;
+    bool ok = diff_write_json(diff, &into, status) && buffer_ok(&json, status) &&
+              report_write_difference_html(both, buffer_as_text(&json), output, &summary, status);
+    buffer_finish(&json);
+    if (ok)
+        say_merged(&summary);
+    return ok;
+}
+
 bool report_print_page(const struct report *const *reports, size_t count, struct output *output,
                        struct status *status) {
     struct page_summary summary;
-    char events[FORMAT_SIZE], length[FORMAT_SIZE];
+    struct diff diff;
+    if (count == 2 && reports[0]->device_count && reports[1]->device_count) {
+        if (!diff_build(&diff, reports[0], reports[1], status))
+            return false;
+        bool ok = report_print_difference(&diff, output, status);
+        diff_finish(&diff);
+        return ok;
+    }
     if (!report_write_html(reports, count, output, &summary, status))
         return false;
-    if (summary.merged_events)
-        fprintf(
-            stderr, "page: %s events shorter than %s are drawn merged; the trace has them all\n",
-            format_count(summary.merged_events, events), format_duration(summary.shorter, length));
+    say_merged(&summary);
     return true;
 }
 

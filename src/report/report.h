@@ -141,6 +141,11 @@ struct page_summary {
 bool report_write_html(const struct report *const *reports, size_t count, struct output *output,
                        struct page_summary *summary, struct status *status);
 
+/* The same about two traces, with what changed between them: JSON of ridge diff. */
+bool report_write_difference_html(const struct report *const reports[2], struct text difference,
+                                  struct output *output, struct page_summary *summary,
+                                  struct status *status);
+
 /* Length of the run without pauses: of all recordings in the trace, one after another. */
 int64_t report_wall(const struct report *report);
 /* Length of the recording that the device is in, without pauses: summed kernel time over it is the
