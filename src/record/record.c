@@ -381,6 +381,9 @@ static void note_content(struct recording *recording) {
     summary->lost += rows->dropped + rows->invalid;
     if (rows->missing[0])
         record_note(summary, "CUDA is not recorded: %s", rows->missing);
+    if (rows->incomplete[0])
+        record_note(summary, "some kinds of CUDA calls or records are missing: %s",
+                    rows->incomplete);
     if (rows->refused[0])
         record_note(summary,
                     "the program's profiler (in %s) could not use CUPTI, which supports one client "

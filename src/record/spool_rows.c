@@ -182,6 +182,8 @@ static bool handle_meta(const struct spool_origin *origin, const struct spool_me
     apis_meta(&rows->apis, key);
     if (text_is(key, "cuda.missing"))
         snprintf(rows->missing, sizeof rows->missing, "%.*s", TEXT_ARGS(value));
+    if (text_is(key, "cuda.incomplete"))
+        snprintf(rows->incomplete, sizeof rows->incomplete, "%.*s", TEXT_ARGS(value));
     if (text_is(key, "cuda.refused"))
         snprintf(rows->refused, sizeof rows->refused, "%.*s", TEXT_ARGS(value));
     if (text_is(key, "cuda.taken_over"))

@@ -29,9 +29,10 @@ struct spool_rows {
     int64_t clock_error;      /* the largest reported; -1: none */
     struct intern metas;      /* key=value pairs already written */
     struct apis apis;
-    char missing[200]; /* why CUDA is not recorded, or "" */
-    char refused[80];  /* library of a profiler that could not use CUPTI, or "" */
-    struct takeover {  /* of CUPTI, by the program's profiler */
+    char missing[200];    /* why CUDA is not recorded, or "" */
+    char incomplete[200]; /* why a part of CUDA is not recorded, or "" */
+    char refused[80];     /* library of a profiler that could not use CUPTI, or "" */
+    struct takeover {     /* of CUPTI, by the program's profiler */
         char library[80];
         int64_t first, last_end; /* first takeover, last return */
         uint64_t begun, ended;   /* numbers, over all processes */

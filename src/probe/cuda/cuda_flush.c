@@ -79,10 +79,10 @@ static void flush_at_exit(void) {
     if (!cuda_lock())
         return;
     finished = true;
-    if (cuda_is_subscribed())
-        cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL);
+    bool flushed = !cuda_is_subscribed() ||
+                   cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL) == CUPTI_SUCCEEDED;
     cuda_unlock();
-    cuda_records_finish();
+    cuda_records_finish(flushed);
     errno = error;
 }
 
