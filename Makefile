@@ -139,6 +139,17 @@ $(bench_programs): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(library)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
 
+# Benchmarks against libraries that do what our own code does; scripts/compare-libraries builds those
+# whose library is installed.
+peer_libs_unwind := -ldw -lelf
+peer_libs_matmul := -lopenblas
+$(BUILD)/peers/%: tests/bench/peers/%.c $(library)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS) $(peer_libs_$*)
+$(BUILD)/peers/json: tests/bench/peers/json.cc
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CXX) -O2 -std=c++17 -o $@ $< -lsimdjson
+
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
