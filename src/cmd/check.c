@@ -19,7 +19,7 @@
 #include "base/temporary.h"
 #include "bench/results/compare.h"
 #include "cmd/check.h"
-#include "cmd/progress.h"
+#include "cmd/terminal.h"
 #include "cmd/report.h"
 #include "compare/diff.h"
 #include "machine/health.h"

@@ -12,7 +12,7 @@
 #include "base/section.h"
 #include "base/statistics.h"
 #include "cmd/check.h"
-#include "cmd/wrapped.h"
+#include "cmd/terminal.h"
 #include "compare/change_points.h"
 
 /* ---- deciding ---- */

@@ -17,7 +17,7 @@
 #include "bench/run.h"
 #include "cmd/bench.h"
 #include "cmd/command.h"
-#include "cmd/progress.h"
+#include "cmd/terminal.h"
 #include "cmd/report.h"
 #include "report/wording.h"
 

@@ -32,7 +32,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/wrapped.h"
+#include "cmd/terminal.h"
 #include "device/device.h"
 #include "record/environment.h"
 #include "record/perf/perf.h"

@@ -4,10 +4,10 @@
  * f32 [batch, tokens, width]; what goes into a matrix product is rounded to the model's product
  * type first. States are f32 as well.
  */
-#ifndef RIDGE_BENCH_RWKV_FORWARD_H
-#define RIDGE_BENCH_RWKV_FORWARD_H
+#ifndef RIDGE_EXAMPLES_RWKV_FORWARD_H
+#define RIDGE_EXAMPLES_RWKV_FORWARD_H
 
-#include "bench/rwkv/model.h"
+#include "rwkv/model.h"
 
 /* The parts of a layer that are timed separately, and the head after the last layer. */
 enum rwkv_part {

@@ -5,7 +5,7 @@
  * token by the delta rule (ridge_wkv7), and what it answers to r is normalised per head, gated and
  * projected. The second half of the layer is a two-layer network with a squared ReLU.
  */
-#include "bench/rwkv/forward.h"
+#include "rwkv/forward.h"
 
 #include <math.h>
 #include <string.h>

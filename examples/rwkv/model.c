@@ -4,24 +4,22 @@
  * and a part equals that of the whole model. Scales keep activations near 1 through any number
  * of layers.
  */
-#include "bench/rwkv/model.h"
+#include "rwkv/model.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-#include "base/array.h"
-#include "base/memory.h"
-#include "bench/run.h"
-#include "tensor/tensor.h"
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 #define LAYER_ROW(field, rows, columns, mean, scale, name, gguf_name)                              \
     {offsetof(struct rwkv_layer, field), RWKV_##rows, RWKV_##columns, mean, scale, name, gguf_name},
 const struct rwkv_weight rwkv_layer_weights[] = {RWKV_LAYER_WEIGHTS(LAYER_ROW)};
-const unsigned rwkv_layer_weight_count = ARRAY_COUNT(rwkv_layer_weights);
+const unsigned rwkv_layer_weight_count = COUNT_OF(rwkv_layer_weights);
 
 #define MODEL_ROW(field, rows, columns, mean, scale, name, gguf_name)                              \
     {offsetof(struct rwkv_model, field), RWKV_##rows, RWKV_##columns, mean, scale, name, gguf_name},
 const struct rwkv_weight rwkv_model_weights[] = {RWKV_MODEL_WEIGHTS(MODEL_ROW)};
-const unsigned rwkv_model_weight_count = ARRAY_COUNT(rwkv_model_weights);
+const unsigned rwkv_model_weight_count = COUNT_OF(rwkv_model_weights);
 
 #define NORM_EPSILON 1e-5f
 enum { HEAD_WIDTH = 64 };
@@ -29,6 +27,10 @@ enum { HEAD_WIDTH = 64 };
 bool rwkv_layer_has(const struct rwkv_weight *weight, int64_t layer) {
     return layer > 0 || weight->field < offsetof(struct rwkv_layer, v0) ||
            weight->field > offsetof(struct rwkv_layer, v2);
+}
+
+bool rwkv_is_quantized(enum ridge_dtype dtype) {
+    return dtype == RIDGE_Q8_0 || dtype == RIDGE_Q4_K;
 }
 
 static bool is_vector(const struct rwkv_weight *weight) {
@@ -56,15 +58,13 @@ static const struct {
     {2900, {32, HEAD_WIDTH, {1, 2560, 10240, 65536, 96, 96, 64, 320}}},
 };
 
-bool rwkv_shape_published(int64_t millions, struct rwkv_shape *shape, struct status *status) {
-    for (size_t i = 0; i < ARRAY_COUNT(published); i++)
+bool rwkv_shape_published(int64_t millions, struct rwkv_shape *shape) {
+    for (size_t i = 0; i < COUNT_OF(published); i++)
         if (published[i].millions == millions) {
             *shape = published[i].shape;
             return true;
         }
-    return status_fail(status, STATUS_USAGE,
-                       "there is no RWKV-7 of %lld million parameters: use 100, 400, 1500 or 2900",
-                       (long long)millions);
+    return false;
 }
 
 struct rwkv_shape rwkv_shape_small(enum ridge_dtype dtype) {
@@ -119,26 +119,25 @@ static ridge_tensor *make_weight(ridge_device *device, const struct rwkv_shape *
                                  const struct rwkv_weight *weight, int64_t layer,
                                  enum ridge_dtype dtype) {
     int64_t sizes[2] = {shape->sizes[weight->rows], shape->sizes[weight->columns]};
-    bool vector = is_vector(weight), quantised = dtype_is_quantised(dtype);
+    bool vector = is_vector(weight), quantized = rwkv_is_quantized(dtype);
     uint64_t seed = (uint64_t)(layer + 2) * 1000 + weight->field;
-    ridge_tensor *x = ridge_randn(device, quantised ? RIDGE_F32 : dtype, vector ? 1 : 2,
+    ridge_tensor *x = ridge_randn(device, quantized ? RIDGE_F32 : dtype, vector ? 1 : 2,
                                   vector ? sizes + 1 : sizes, seed);
     x = ridge_mul_scalar(x, vector ? weight->scale : weight->scale / sqrt((double)sizes[1]));
     if (weight->mean != 0)
         x = ridge_add_scalar(x, weight->mean);
-    return quantised ? ridge_quantize(x, dtype) : x;
+    return quantized ? ridge_quantize(x, dtype) : x;
 }
 
 static bool create_weight(struct rwkv_model *model, void *owner, const struct rwkv_weight *weight,
-                          int64_t layer, const struct weights *file, struct status *status) {
+                          int64_t layer, rwkv_weight_source *source, void *context) {
     enum ridge_dtype dtype = weight_dtype(weight, model->dtype, model->product);
     ridge_scope_begin();
-    ridge_tensor *tensor =
-        file ? rwkv_load_weight(model->device, file, &model->shape, weight, layer, dtype, status)
-             : make_weight(model->device, &model->shape, weight, layer, dtype);
+    ridge_tensor *tensor = source ? source(context, model, weight, layer, dtype)
+                                  : make_weight(model->device, &model->shape, weight, layer, dtype);
     *field_of(owner, weight) = tensor ? ridge_keep(tensor) : NULL;
     ridge_scope_end();
-    return tensor || (!file && run_tensor_failed(status));
+    return tensor != NULL;
 }
 
 struct rwkv_extent rwkv_extent_whole(const struct rwkv_shape *shape) {
@@ -150,24 +149,23 @@ static bool is_wanted(const struct rwkv_extent *extent, const struct rwkv_weight
 }
 
 static bool create_weights(struct rwkv_model *model, const struct rwkv_extent *extent,
-                           const struct weights *file, struct status *status) {
+                           rwkv_weight_source *source, void *context) {
     for (unsigned i = 0; extent->surroundings && i < rwkv_model_weight_count; i++)
         if (is_wanted(extent, &rwkv_model_weights[i]) &&
-            !create_weight(model, model, &rwkv_model_weights[i], -1, file, status))
+            !create_weight(model, model, &rwkv_model_weights[i], -1, source, context))
             return false;
     for (int64_t i = 0; i < extent->layers; i++)
         for (unsigned w = 0; w < rwkv_layer_weight_count; w++)
             if (is_wanted(extent, &rwkv_layer_weights[w]) &&
                 rwkv_layer_has(&rwkv_layer_weights[w], extent->first_layer + i) &&
                 !create_weight(model, &model->layers[i], &rwkv_layer_weights[w],
-                               extent->first_layer + i, file, status))
+                               extent->first_layer + i, source, context))
                 return false;
     return true;
 }
 
-static struct rwkv_model *allocate_model(const struct rwkv_model *like, int64_t layers,
-                                         struct status *status) {
-    struct rwkv_model *model = memory_allocate(1, sizeof *model, status);
+static struct rwkv_model *allocate_model(const struct rwkv_model *like, int64_t layers) {
+    struct rwkv_model *model = calloc(1, sizeof *model);
     if (!model)
         return NULL;
     *model = (struct rwkv_model){.device = like->device,
@@ -176,27 +174,24 @@ static struct rwkv_model *allocate_model(const struct rwkv_model *like, int64_t 
                                  .product = like->product,
                                  .epsilon = like->epsilon};
     model->shape.layers = layers;
-    model->layers = memory_allocate((size_t)layers, sizeof *model->layers, status);
+    model->layers = calloc(layers > 0 ? (size_t)layers : 1, sizeof *model->layers);
     if (model->layers)
         return model;
-    memory_free(model);
+    free(model);
     return NULL;
 }
 
 struct rwkv_model *rwkv_model_create(ridge_device *device, const struct rwkv_shape *shape,
                                      enum ridge_dtype dtype, enum ridge_dtype product,
-                                     const struct rwkv_extent *extent, const struct weights *file,
-                                     struct status *status) {
+                                     const struct rwkv_extent *extent, rwkv_weight_source *source,
+                                     void *context) {
     struct rwkv_model like = {.device = device,
                               .shape = *shape,
                               .dtype = dtype,
                               .product = product,
                               .epsilon = NORM_EPSILON};
-    double epsilon;
-    if (file && weights_number(file, "rwkv7.attention.layer_norm_epsilon", &epsilon) && epsilon > 0)
-        like.epsilon = (float)epsilon;
-    struct rwkv_model *model = allocate_model(&like, extent->layers, status);
-    if (model && !create_weights(model, extent, file, status)) {
+    struct rwkv_model *model = allocate_model(&like, extent->layers);
+    if (model && !create_weights(model, extent, source, context)) {
         rwkv_model_finish(model);
         return NULL;
     }
@@ -205,13 +200,13 @@ struct rwkv_model *rwkv_model_create(ridge_device *device, const struct rwkv_sha
 
 /* ---- Copying and releasing ---------------------------------------------------------------- */
 
-ridge_tensor *rwkv_copy_tensor(ridge_tensor *tensor, ridge_device *device, struct status *status) {
+ridge_tensor *rwkv_copy_tensor(ridge_tensor *tensor, ridge_device *device) {
     size_t count = (size_t)ridge_tensor_count(tensor);
     int64_t sizes[RIDGE_RANK_MAX];
     unsigned rank = ridge_tensor_rank(tensor);
     for (unsigned i = 0; i < rank; i++)
         sizes[i] = ridge_tensor_size(tensor, (int)i);
-    float *values = memory_allocate(count, sizeof *values, status);
+    float *values = calloc(count, sizeof *values);
     if (!values)
         return NULL;
     bool integers = ridge_tensor_dtype(tensor) == RIDGE_I32;
@@ -219,35 +214,32 @@ ridge_tensor *rwkv_copy_tensor(ridge_tensor *tensor, ridge_device *device, struc
                        : ridge_to_floats(tensor, values, count);
     ridge_tensor *copy =
         ok ? ridge_from_host(device, integers ? RIDGE_I32 : RIDGE_F32, rank, sizes, values) : NULL;
-    memory_free(values);
-    if (!copy)
-        run_tensor_failed(status);
+    free(values);
     return copy;
 }
 
 static bool copy_weights(void *target, void *source, const struct rwkv_weight *weights,
-                         unsigned count, ridge_device *device, struct status *status) {
+                         unsigned count, ridge_device *device) {
     for (unsigned i = 0; i < count; i++) {
         ridge_tensor *from = *field_of(source, &weights[i]), **to = field_of(target, &weights[i]);
-        if (from && !(*to = rwkv_copy_tensor(from, device, status)))
+        if (from && !(*to = rwkv_copy_tensor(from, device)))
             return false;
     }
     return true;
 }
 
-struct rwkv_model *rwkv_model_copy(const struct rwkv_model *model, ridge_device *device,
-                                   struct status *status) {
+struct rwkv_model *rwkv_model_copy(const struct rwkv_model *model, ridge_device *device) {
     struct rwkv_model like = *model;
     like.device = device;
     like.dtype = like.product = RIDGE_F32;
-    struct rwkv_model *copy = allocate_model(&like, model->shape.layers, status);
+    struct rwkv_model *copy = allocate_model(&like, model->shape.layers);
     if (!copy)
         return NULL;
-    bool ok = copy_weights(copy, (void *)model, rwkv_model_weights, rwkv_model_weight_count, device,
-                           status);
+    bool ok =
+        copy_weights(copy, (void *)model, rwkv_model_weights, rwkv_model_weight_count, device);
     for (int64_t i = 0; ok && i < model->shape.layers; i++)
         ok = copy_weights(&copy->layers[i], &model->layers[i], rwkv_layer_weights,
-                          rwkv_layer_weight_count, device, status);
+                          rwkv_layer_weight_count, device);
     if (ok)
         return copy;
     rwkv_model_finish(copy);
@@ -265,6 +257,6 @@ void rwkv_model_finish(struct rwkv_model *model) {
     release_weights(model, rwkv_model_weights, rwkv_model_weight_count);
     for (int64_t i = 0; i < model->shape.layers; i++)
         release_weights(&model->layers[i], rwkv_layer_weights, rwkv_layer_weight_count);
-    memory_free(model->layers);
-    memory_free(model);
+    free(model->layers);
+    free(model);
 }

@@ -3,11 +3,11 @@
  * Every weight is a row of one of the tables below; making, loading, counting and copying a model
  * walk them. Matrices are [out, in], as ridge_linear() takes them.
  */
-#ifndef RIDGE_BENCH_RWKV_MODEL_H
-#define RIDGE_BENCH_RWKV_MODEL_H
+#ifndef RIDGE_EXAMPLES_RWKV_MODEL_H
+#define RIDGE_EXAMPLES_RWKV_MODEL_H
 
-#include "base/status.h"
-#include "tensor/weights/weights.h"
+#include <ridge.h>
+#include <stddef.h>
 
 /* The sizes that weights are made of. ONE: the weight is a vector. The ranks are those of the
  * low-rank matrices for the decay, the rate at which the state learns, the share of the first
@@ -114,39 +114,36 @@ struct rwkv_extent {
 /* All of it. */
 struct rwkv_extent rwkv_extent_whole(const struct rwkv_shape *shape);
 
-/* The published configurations by their parameters in millions: 100, 400, 1500, 2900. */
-bool rwkv_shape_published(int64_t millions, struct rwkv_shape *shape, struct status *status);
+/* The published configurations by their parameters in millions: 100, 400, 1500, 2900; false for
+ * others. */
+bool rwkv_shape_published(int64_t millions, struct rwkv_shape *shape);
 /* A few thousand weights, for tests; the width is a multiple of a block of `dtype`. */
 struct rwkv_shape rwkv_shape_small(enum ridge_dtype dtype);
-/* The shape of the model in a file, from the sizes of its tensors. Fails if there is no model,
- * or with the name of a tensor that is missing or has the wrong shape or type. */
-bool rwkv_shape_of_file(const struct weights *file, struct rwkv_shape *shape,
-                        struct status *status);
-/* The type of its large matrices. */
-enum ridge_dtype rwkv_dtype_of_file(const struct weights *file);
 
 uint64_t rwkv_parameters(const struct rwkv_shape *shape);
 /* On the device, of the whole model with large matrices of `dtype`. */
 uint64_t rwkv_shape_bytes(const struct rwkv_shape *shape, enum ridge_dtype dtype,
                           enum ridge_dtype product);
 
-/* `file` NULL: random weights, the same on every device. NULL on failure. */
+/* Where weights come from: one of the model's, as `dtype`, or NULL when it cannot be had. `layer`
+ * is -1 for those around the layers. */
+typedef ridge_tensor *rwkv_weight_source(void *context, const struct rwkv_model *model,
+                                         const struct rwkv_weight *weight, int64_t layer,
+                                         enum ridge_dtype dtype);
+
+/* `source` NULL: random weights, the same on every device. NULL on failure, for which
+ * ridge_error_message() or the source has the reason. */
 struct rwkv_model *rwkv_model_create(ridge_device *device, const struct rwkv_shape *shape,
                                      enum ridge_dtype dtype, enum ridge_dtype product,
-                                     const struct rwkv_extent *extent, const struct weights *file,
-                                     struct status *status);
+                                     const struct rwkv_extent *extent, rwkv_weight_source *source,
+                                     void *context);
 /* The same model (with its rounded weights) as f32 on another device. */
-struct rwkv_model *rwkv_model_copy(const struct rwkv_model *model, ridge_device *device,
-                                   struct status *status);
+struct rwkv_model *rwkv_model_copy(const struct rwkv_model *model, ridge_device *device);
 /* Likewise a tensor; integers stay integers. */
-ridge_tensor *rwkv_copy_tensor(ridge_tensor *tensor, ridge_device *device, struct status *status);
+ridge_tensor *rwkv_copy_tensor(ridge_tensor *tensor, ridge_device *device);
 /* Accepts NULL. */
 void rwkv_model_finish(struct rwkv_model *model);
 
-/* One weight from a file, as `dtype`; NULL and a status that names it when it is not there or of
- * another shape. `layer` is -1 for those around the layers. */
-ridge_tensor *rwkv_load_weight(ridge_device *device, const struct weights *file,
-                               const struct rwkv_shape *shape, const struct rwkv_weight *weight,
-                               int64_t layer, enum ridge_dtype dtype, struct status *status);
+bool rwkv_is_quantized(enum ridge_dtype dtype);
 
 #endif
