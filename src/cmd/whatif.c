@@ -160,7 +160,7 @@ static const struct command_option options[] = {
     {"no-compile", 0, "[=NAME]", "compile and load modules before the loop"},
     {"faster", 0, "NAME=2x", "make kernels, ranges or functions of this name, or \"host\", faster"},
     {"at-roof", 0, "[=NAME]", "run kernels, or those of this name, at their roof"},
-    {"queues", 0, NULL, "run neighbouring kernels with small grids side by side"},
+    {"queues", 0, NULL, "run neighboring kernels with small grids side by side"},
     {"prefetch", 0, "[=NAME]", "prepare the input (ranges of this name) in another process"},
     {"no-host", 0, "[=NAME]",
      "take host code of this name, or all that stands out, out of the loop"},
