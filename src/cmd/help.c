@@ -151,7 +151,7 @@ static int run_help(const struct command_line *line) {
 const struct command command_help_page = {
     .name = "help",
     .arguments = "[COMMAND]",
-    .summary = "Say what ridge can do, or how one command is used",
+    .summary = "Describe ridge, or one command",
     .arguments_max = 1,
     .run = run_help,
 };

@@ -196,7 +196,7 @@ static const struct command_option options[] = {
 const struct command command_peaks = {
     .name = "peaks",
     .arguments = "",
-    .summary = "Measure the limits of a device, and draw its roofline",
+    .summary = "Measure the limits of a device and its roofline",
     .details = "Measures the roofs of a device: memory and cache bandwidth, arithmetic by type "
                "with matrix units listed separately, the cost of launches, graphs and "
                "synchronization, and transfers by size. Each is printed with its spread, the "
