@@ -74,7 +74,7 @@ TEST(a_faster_host_gains_what_it_gains_where_launches_are_the_bottleneck) {
     scene_close(&scene);
 }
 
-TEST(a_synchronisation_taken_out_of_the_loop_lets_the_host_run_ahead) {
+TEST(a_synchronization_taken_out_of_the_loop_lets_the_host_run_ahead) {
     struct scene scene;
     struct loop with = device_bound, without = device_bound;
     with.sync = 5000;
@@ -86,7 +86,7 @@ TEST(a_synchronisation_taken_out_of_the_loop_lets_the_host_run_ahead) {
     scene_close(&scene);
 }
 
-TEST(the_last_synchronisation_of_a_run_stays) {
+TEST(the_last_synchronization_of_a_run_stays) {
     struct scene scene;
     if (scene_loop(&scene, &device_bound))
         CHECK_INT(scene_predict(&scene, &no_sync, 1), -1);
