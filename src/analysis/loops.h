@@ -36,6 +36,7 @@ struct loops {
     size_t count;
     uint32_t *inner; /* by row of trace->stack: index + 1 of its innermost loop; 0: none */
     uint64_t calls;  /* launches and copies of the run */
+    uint32_t *names; /* by call: that of the kernel that it launched, else its own */
     uint32_t steps;  /* index + 1 of the loop whose turns are the run's steps; 0: none */
 };
 

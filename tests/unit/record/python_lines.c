@@ -11,7 +11,7 @@
 
 TEST(lnotab_adds_lines_at_addresses) {
     /* 0: line 10, 8: line 11, 20: line 15, 24: line 13 */
-    struct python_line_table table = TABLE(CPYTHON_LNOTAB, 10, "\x08\x01\x0C\x04\x04\xFE");
+    struct python_line_table table = TABLE(SPOOL_LNOTAB, 10, "\x08\x01\x0C\x04\x04\xFE");
     CHECK_INT(python_line(&table, -1), 10);
     CHECK_INT(python_line(&table, 0), 10);
     CHECK_INT(python_line(&table, 7), 10);
@@ -24,7 +24,7 @@ TEST(lnotab_adds_lines_at_addresses) {
 
 TEST(a_linetable_has_ranges_and_some_have_no_line) {
     /* [0, 4): 11, [4, 8): none, [8, 10): 9 */
-    struct python_line_table table = TABLE(CPYTHON_LINETABLE, 10, "\x04\x01\x04\x80\x02\xFE");
+    struct python_line_table table = TABLE(SPOOL_LINETABLE, 10, "\x04\x01\x04\x80\x02\xFE");
     CHECK_INT(python_line(&table, 0), 11);
     CHECK_INT(python_line(&table, 4), 0);
     CHECK_INT(python_line(&table, 8), 9);
@@ -35,7 +35,7 @@ TEST(a_location_table_has_entries_of_several_kinds) {
     /* no columns, +1, 2 units; one line, +2, 1 unit; short, 3 units; none, 1 unit; long, -2, 1 unit
      */
     struct python_line_table table =
-        TABLE(CPYTHON_LOCATIONS, 10, "\xE9\x02\xE0\x00\x05\x82\x11\xF8\xF0\x05\x00\x01\x01");
+        TABLE(SPOOL_LOCATIONS, 10, "\xE9\x02\xE0\x00\x05\x82\x11\xF8\xF0\x05\x00\x01\x01");
     CHECK_INT(python_line(&table, 0), 11);
     CHECK_INT(python_line(&table, 2), 11);
     CHECK_INT(python_line(&table, 4), 13);
@@ -52,7 +52,7 @@ TEST(line_tables_of_any_bytes_do_no_harm) {
     for (unsigned round = 0; round < 2000; round++) {
         for (size_t i = 0; i < sizeof bytes; i++)
             bytes[i] = (uint8_t)((seed = seed * 1664525 + 1013904223) >> 24);
-        for (uint32_t format = 0; format <= CPYTHON_LINE_FORMATS; format++) {
+        for (uint32_t format = 0; format <= SPOOL_LINE_FORMATS; format++) {
             struct python_line_table table = {format, (int32_t)seed, bytes, round % 65};
             for (int64_t offset = -2; offset < 300; offset += 7)
                 CHECK(python_line(&table, offset) <= INT32_MAX);
