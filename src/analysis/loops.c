@@ -102,7 +102,7 @@ static bool build_tree(struct builder *builder, struct status *status) {
 static void count_calls(const struct model *model, struct loops *loops) {
     const struct trace *trace = model->trace;
     for (size_t i = 0; i < trace->call.count; i++) {
-        if (model->call_nested[i] ||
+        if (model->call_nested[i] || !trace->call.stack[i] ||
             (trace->call.class[i] != CALL_LAUNCH && trace->call.class[i] != CALL_COPY))
             continue;
         loops->calls++;
@@ -242,8 +242,6 @@ static enum step_kind compare(const struct turn_finder *finder, uint32_t name) {
                                       : compare_below(finder, depth);
     if (b->rows[b->count - 1] != finder->first_stack || is_repeated_inside(finder, b->count - 1))
         return SAME_TURN;
-    if (depth < a->count)
-        return NEXT_TURN; /* back from a function that the same instruction called */
     return name == finder->repeated && finder->seen ? REPEATED : SAME_TURN;
 }
 
@@ -327,33 +325,35 @@ static bool begin_turn(struct turn_finder *finder, struct loop_turns *turns, int
     return true;
 }
 
-/* The most frequent name among the calls with the stack of the loop's first call: the first turns
- * may also load modules or allocate. */
+/* Of the names among the calls with the stack of the loop's first call: the rarest that still comes
+ * often, since an instruction may use one kernel several times, and the first turns may also load
+ * modules or allocate. */
 static bool find_repeated(struct turn_finder *finder, const struct timed_call *calls, size_t count,
                           const uint32_t *names, struct status *status) {
+    enum { OFTEN = 8 }; /* an eighth of the most frequent one */
     const struct trace *trace = finder->model->trace;
-    struct map counts = {0};
+    uint64_t *counts = memory_allocate(trace->strings.count + 1, sizeof *counts, status);
+    uint64_t most = 0, least = UINT64_MAX;
+    if (!counts)
+        return false;
     uint32_t stack = 0;
-    uint64_t most = 0;
-    bool ok = true;
-    finder->repeated = 0;
-    for (size_t i = 0; i < count && ok; i++) {
-        uint32_t of_call = trace->call.stack[calls[i].call], name = names[calls[i].call];
-        if (!is_inside(finder->loops, finder->loops->inner[of_call], finder->loop))
-            continue;
-        stack = stack ? stack : of_call;
-        if (of_call != stack)
-            continue;
-        const uint64_t *known = map_find(&counts, name);
-        uint64_t number = (known ? *known : 0) + 1;
-        ok = map_set(&counts, name, number, status);
-        if (number > most) {
-            most = number;
-            finder->repeated = name;
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < count; i++) {
+            uint32_t of_call = trace->call.stack[calls[i].call], name = names[calls[i].call];
+            if (!is_inside(finder->loops, finder->loops->inner[of_call], finder->loop))
+                continue;
+            stack = stack ? stack : of_call;
+            if (of_call != stack)
+                continue;
+            if (pass == 0) {
+                most = ++counts[name] > most ? counts[name] : most;
+            } else if (counts[name] >= most / OFTEN && counts[name] < least) {
+                least = counts[name];
+                finder->repeated = name;
+            }
         }
-    }
-    map_finish(&counts);
-    return ok;
+    memory_free(counts);
+    return true;
 }
 
 /* `repeats`: equal stacks are turns. */
