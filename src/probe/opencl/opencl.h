@@ -127,7 +127,7 @@ struct opencl_call {
     uint32_t correlation;
     cl_int result;
 };
-void opencl_put_call(struct spool_lane *lane, const struct opencl_call *call);
+void opencl_put_call(struct probe_thread *thread, const struct opencl_call *call);
 
 /* A host call that launches nothing. opencl_call_end() restores errno. */
 struct opencl_host_call {

@@ -177,12 +177,12 @@ static void enqueue_end(struct enqueue *enqueue, const char *name, enum call_cla
     command->call_end = clock_now();
     struct probe_thread *thread = probe_enter();
     if (thread) {
-        opencl_put_call(thread->lane, &(struct opencl_call){.name = name,
-                                                            .class = class,
-                                                            .start = command->call_start,
-                                                            .end = command->call_end,
-                                                            .correlation = command->correlation,
-                                                            .result = result});
+        opencl_put_call(thread, &(struct opencl_call){.name = name,
+                                                      .class = class,
+                                                      .start = command->call_start,
+                                                      .end = command->call_end,
+                                                      .correlation = command->correlation,
+                                                      .result = result});
         if (result == CL_SUCCESS && enqueue->given && command->queue.device)
             opencl_event_made(*enqueue->event, &command->queue, command->correlation);
         if (result == CL_SUCCESS && enqueue->count)
