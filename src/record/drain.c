@@ -48,8 +48,11 @@ void drain_start(struct recording *recording, int64_t started) {
 
 unsigned drain_timeout(const struct recording *recording) {
     int64_t now = clock_now(), next = recording->next_poll;
-    if (recording->perf && now + PERF_DRAIN_INTERVAL_MS * (int64_t)1000000 < next)
-        next = now + PERF_DRAIN_INTERVAL_MS * (int64_t)1000000;
+    int64_t interval =
+        (recording->perf_interval ? recording->perf_interval : PERF_DRAIN_INTERVAL_MS) *
+        (int64_t)1000000;
+    if (recording->perf && now + interval < next)
+        next = now + interval;
     if (recording->delayed && recording->from < next)
         next = recording->from;
     if (!recording->stopped && recording->until < next)

@@ -16,6 +16,7 @@ struct recording {
     struct record_file file;
     struct trace_writer *writer;
     struct perf *perf;           /* NULL: not sampling */
+    unsigned perf_interval;      /* milliseconds between drains; 0: PERF_DRAIN_INTERVAL_MS */
     struct spool_reader *reader; /* NULL: no probe, or it was stopped */
     struct spool_folder *folder; /* of the reader; NULL: none */
     struct map sampled;          /* pids of all sampled processes */

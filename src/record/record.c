@@ -6,9 +6,13 @@
  * fail with STATUS_USAGE. A source that is not available is a note. Any other failure undoes
  * everything, so that the caller can run the program unrecorded.
  */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* sched_getaffinity() */
+#endif
 #include "record/record.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,6 +67,15 @@ static void write_command(struct trace_writer *writer, char *const *words) {
     buffer_finish(&command);
 }
 
+static int64_t usable_processors(void) {
+#ifdef __linux__
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        return CPU_COUNT(&allowed);
+#endif
+    return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 void record_write_meta(struct trace_writer *writer, const struct record_options *options) {
     char host[PROCESS_NAME_SIZE], tool[64];
     const char *rank = path_template_rank(), *world = path_template_world_size();
@@ -74,6 +87,7 @@ void record_write_meta(struct trace_writer *writer, const struct record_options 
     trace_writer_meta_integer(writer, META_CLOCK_OFFSET, process_clock_offset());
     trace_writer_meta(writer, META_HOST, text_of(host));
     write_command(writer, options->command);
+    trace_writer_meta_integer(writer, META_PROCESSORS, usable_processors());
     if (rank)
         trace_writer_meta(writer, META_RANK, text_of(rank));
     if (world)
@@ -265,7 +279,9 @@ static void open_perf(struct recording *recording, pid_t pid) {
     if (options->no_sampling)
         return;
     recording->perf = perf_open(pid, &options->perf, &why);
-    if (!recording->perf)
+    if (recording->perf)
+        recording->perf_interval = perf_drain_interval_ms(recording->perf);
+    else
         record_note(recording->summary, "CPU sampling is not available: %s", why.message);
 }
 

@@ -13,13 +13,19 @@
 #include "base/format.h"
 #include "base/memory.h"
 #include "base/sort.h"
+#include "record/blocking.h"
 #include "record/perf/perf_counters.h"
 #include "record/perf/perf_ring.h"
 #include "record/perf/perf_stacks.h"
 #include "record/perf/perf_threads.h"
 #include "record/symbols/perf_unwind.h"
 
-enum { REORDER_NS = 20000000, OVERLOAD_BYTES = 32 << 20 };
+enum {
+    REORDER_NS = 20000000,
+    OVERLOAD_BYTES = 32 << 20,
+    BLOCK_INTERVAL_MS = 10, /* of reading /proc where stacks at context switches are missing */
+    POLL_SHARE = 100,       /* a poll of duration t is followed by a pause of 100 t */
+};
 
 struct perf {
     struct perf_options options;
@@ -30,11 +36,12 @@ struct perf {
     struct perf_threads threads;
     struct stack_rows stacks;
     struct symbols *symbols;
-    struct perf_unwinder *unwinder;          /* NULL: the kernel follows frame pointers */
-    const struct trace_writer *writer;       /* of the known rows and strings */
-    uint64_t samples, lost, without_callers; /* without_callers: not unwound */
-    uint64_t truncated;                      /* samples whose stack copy was too small */
-    bool overloaded;                         /* records arrive faster than stacks are unwound */
+    struct perf_unwinder *unwinder;           /* NULL: the kernel follows frame pointers */
+    const struct trace_writer *writer;        /* of the known rows and strings */
+    uint64_t samples, lost, without_callers;  /* without_callers: not unwound */
+    uint64_t truncated;                       /* samples whose stack copy was too small */
+    int64_t next_poll, next_times, next_read; /* CLOCK_MONOTONIC */
+    bool overloaded;                          /* records arrive faster than stacks are unwound */
     struct perf_python python;
     char notes[PERF_NOTES][240];
     unsigned note_count;
@@ -278,8 +285,9 @@ static bool read_stack(struct body *body, struct stack_copy *copy) {
     return true;
 }
 
-static void unwind_sample(struct perf *perf, pid_t pid, const struct stack_copy *copy,
-                          struct perf_chain *chain) {
+/* True when the outermost caller was reached. */
+static bool unwind_stack(struct perf *perf, pid_t pid, const struct stack_copy *copy,
+                         struct perf_chain *chain) {
     struct perf_stack_snapshot snapshot = {pid, copy->registers, copy->bytes, copy->used};
     size_t limit = perf->overloaded ? 1 : STACK_FRAMES_MAX;
     bool complete;
@@ -287,6 +295,12 @@ static void unwind_sample(struct perf *perf, pid_t pid, const struct stack_copy 
         limit = STACK_FRAMES_MAX - chain->count;
     chain->count +=
         perf_unwind(perf->unwinder, &snapshot, chain->addresses + chain->count, limit, &complete);
+    return complete;
+}
+
+static void unwind_sample(struct perf *perf, pid_t pid, const struct stack_copy *copy,
+                          struct perf_chain *chain) {
+    bool complete = unwind_stack(perf, pid, copy, chain);
     perf->without_callers += perf->overloaded;
     perf->truncated += !perf->overloaded && !complete && copy->used == copy->size &&
                        copy->size < perf_stack_sizes[0];
@@ -312,6 +326,33 @@ static void count_python(struct perf *perf, uint32_t stack) {
     perf->python.is_exact |= perf->stacks.evaluator_is_known;
 }
 
+/* What the thread waits for, by the kernel functions on its stack. */
+static struct perf_block find_block(struct perf *perf, pid_t pid, const struct perf_chain *chain,
+                                    struct trace_writer *writer) {
+    struct blocking blocking = {0};
+    for (size_t i = 0; i < chain->kernel_count; i++) {
+        struct symbol symbol = symbols_find(perf->symbols, pid, chain->addresses[i], true);
+        blocking_add_function(&blocking, symbol.function, symbol.module);
+    }
+    return (struct perf_block){
+        .on = blocking_reason(&blocking),
+        .call = blocking.call.length ? trace_writer_string(writer, blocking.call) : 0,
+        .stack = stack_rows_find(&perf->stacks, perf->symbols, pid, chain, writer),
+    };
+}
+
+/* A sample at a context switch. The record of the switch follows. */
+static void read_switch_sample(struct perf *perf, const struct perf_record *record,
+                               struct body body, struct perf_thread *thread,
+                               struct trace_writer *writer) {
+    struct perf_chain chain;
+    struct stack_copy copy;
+    read_chain(&body, &chain);
+    if (perf->unwinder && read_stack(&body, &copy))
+        unwind_stack(perf, (pid_t)record->pid, &copy, &chain);
+    thread->next = find_block(perf, (pid_t)record->pid, &chain, writer);
+}
+
 static bool read_sample(struct perf *perf, const struct perf_record *record, struct body body,
                         struct trace_writer *writer, struct status *status) {
     struct perf_chain chain;
@@ -322,6 +363,10 @@ static bool read_sample(struct perf *perf, const struct perf_record *record, str
         return false;
     if (!perf_threads_in_window(&perf->threads, record->time))
         return true;
+    if (perf_rings_is_switch(&perf->rings, record->id)) {
+        read_switch_sample(perf, record, body, thread, writer);
+        return true;
+    }
     read_chain(&body, &chain);
     if (perf->unwinder && read_stack(&body, &copy)) {
         if (is_duplicate(perf, thread, record->time, copy.size))
@@ -371,8 +416,8 @@ static bool read_record(struct perf *perf, const struct perf_record *record,
     case PERF_RECORD_SAMPLE:
         return read_sample(perf, record, body, writer, status);
     case PERF_RECORD_LOST:
-        take_bytes(&body, 8); /* id of the event */
-        add_ring_lost(perf, record->processor, take_bytes(&body, 8), writer);
+        if (!perf_rings_is_switch(&perf->rings, take_bytes(&body, 8)))
+            add_ring_lost(perf, record->processor, take_bytes(&body, 8), writer);
         return true;
     case PERF_RECORD_LOST_SAMPLES:
         count_lost(perf, writer, take_bytes(&body, 8));
@@ -409,7 +454,36 @@ static bool read_records(struct perf *perf, bool all, struct trace_writer *write
     return ok;
 }
 
+/* Reads the /proc files of all threads, as often as 1 % of a CPU allows. Where the kernel's stacks
+ * are not visible, this is the only source of what a thread blocks in, so that is read more often.
+ */
+static void poll_threads(struct perf *perf, struct trace_writer *writer) {
+    int64_t now = clock_now();
+    if (now < perf->next_poll)
+        return;
+    bool read_times = now >= perf->next_times;
+    if (read_times)
+        perf->next_times = now + PERF_DRAIN_INTERVAL_MS * (int64_t)1000000;
+    for (size_t i = 0; i < perf->threads.count; i++) {
+        struct perf_thread *thread = &perf->threads.items[i];
+        perf_thread_poll_block(thread, clock_now());
+        if (read_times)
+            perf_thread_poll_times(&perf->threads, thread, writer, clock_now());
+    }
+    perf->next_poll = clock_now() + (clock_now() - now) * POLL_SHARE;
+}
+
+unsigned perf_drain_interval_ms(const struct perf *perf) {
+    return perf->rings.switches ? PERF_DRAIN_INTERVAL_MS : BLOCK_INTERVAL_MS;
+}
+
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status) {
+    int64_t now = clock_now();
+    use_writer(perf, writer);
+    poll_threads(perf, writer);
+    if (now < perf->next_read)
+        return true;
+    perf->next_read = now + (PERF_DRAIN_INTERVAL_MS - BLOCK_INTERVAL_MS) * (int64_t)1000000;
     return read_records(perf, false, writer, status);
 }
 

@@ -36,8 +36,9 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
 void perf_close(struct perf *perf);                         /* takes NULL */
 const char *perf_counters_missing(const struct perf *perf); /* the reason, or NULL */
 
-/* Reads the ring buffers and writes samples (symbolised, see symbols/symbols.h), thread states,
- * processes and threads. Call it every PERF_DRAIN_INTERVAL_MS. */
+/* Reads the ring buffers and writes samples (symbolised, see symbols/symbols.h), thread states and
+ * times, processes and threads. Call it every perf_drain_interval_ms(). */
+unsigned perf_drain_interval_ms(const struct perf *perf); /* at most PERF_DRAIN_INTERVAL_MS */
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status);
 /* Reads the remaining records, ends the states of running threads, and writes the hardware
  * counters, or why there are none (perf_counters.h). */

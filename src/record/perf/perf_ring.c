@@ -47,6 +47,7 @@ enum {
     RINGS_BYTES_MAX = 256 << 20, /* of all rings */
     RINGS_MEMORY_SHARE = 64,     /* all rings use at most 1/64 of the memory */
     RING_BYTES_MIN = 32 << 10,
+    SWITCH_RING_BYTES = 1 << 20, /* 200 stacks */
     SAMPLE_BYTES = 1 << 10, /* of a sample without stack copy: registers and a short call chain */
     FORMAT_LOST = 1 << 4,   /* PERF_FORMAT_LOST, which older headers lack */
 };
@@ -64,7 +65,7 @@ static struct perf_event_attr event_attributes(const struct perf_rings *rings) {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof(struct perf_event_attr),
         .config = PERF_COUNT_SW_DUMMY,
-        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID,
         .read_format = rings->counts_lost ? FORMAT_LOST : 0,
         .disabled = 1,
         .inherit = 1,
@@ -90,21 +91,36 @@ static struct perf_event_attr record_event_attributes(const struct perf_rings *r
     return attributes;
 }
 
+static void request_stack(struct perf_event_attr *attributes, const struct perf_rings *rings,
+                          const struct perf_options *options, uint32_t stack_bytes) {
+    attributes->sample_type |= PERF_SAMPLE_CALLCHAIN;
+    attributes->exclude_callchain_kernel = rings->user_only;
+    if (options->stacks != PERF_STACKS_DWARF)
+        return;
+    attributes->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attributes->exclude_callchain_user = 1;
+    attributes->sample_regs_user = perf_unwind_registers();
+    attributes->sample_stack_user = stack_bytes;
+}
+
 static struct perf_event_attr sample_event_attributes(const struct perf_rings *rings,
                                                       const struct perf_options *options,
                                                       unsigned stack_size) {
     struct perf_event_attr attributes = event_attributes(rings);
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = 1000000000u / options->rate;
-    attributes.sample_type |= PERF_SAMPLE_CALLCHAIN;
-    attributes.exclude_callchain_kernel = rings->user_only;
     attributes.enable_on_exec = stack_size == rings->stack_size;
-    if (options->stacks == PERF_STACKS_DWARF) {
-        attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-        attributes.exclude_callchain_user = 1;
-        attributes.sample_regs_user = perf_unwind_registers();
-        attributes.sample_stack_user = perf_stack_sizes[stack_size];
-    }
+    request_stack(&attributes, rings, options, perf_stack_sizes[stack_size]);
+    return attributes;
+}
+
+/* The stack at the moment a thread leaves its processor. */
+static struct perf_event_attr switch_event_attributes(const struct perf_rings *rings,
+                                                      const struct perf_options *options) {
+    struct perf_event_attr attributes = event_attributes(rings);
+    attributes.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+    attributes.sample_period = 1;
+    request_stack(&attributes, rings, options, perf_stack_sizes[1]);
     return attributes;
 }
 
@@ -167,24 +183,24 @@ static size_t wanted_bytes(const struct perf_rings *rings, const struct perf_opt
     return perf_ring_bytes(options->rate, sample_bytes(options), (unsigned)rings->count, memory);
 }
 
-static void unmap_rings(struct perf_rings *rings) {
+static void unmap_rings(struct perf_ring *rings, size_t count) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t i = 0; i < rings->count; i++) {
-        struct perf_ring *ring = &rings->items[i];
+    for (size_t i = 0; i < count; i++) {
+        struct perf_ring *ring = &rings[i];
         if (ring->page)
             munmap(ring->page, page + ring->bytes);
         ring->page = NULL;
     }
 }
 
-static bool map_all(struct perf_rings *rings, size_t bytes) {
+static bool map_all(struct perf_ring *rings, size_t count, size_t bytes) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t i = 0; i < rings->count; i++) {
-        struct perf_ring *ring = &rings->items[i];
+    for (size_t i = 0; i < count; i++) {
+        struct perf_ring *ring = &rings[i];
         void *map = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
         if (map == MAP_FAILED) {
             int reason = errno;
-            unmap_rings(rings);
+            unmap_rings(rings, count);
             errno = reason;
             return false;
         }
@@ -202,7 +218,7 @@ static bool map_rings(struct perf_rings *rings, const struct perf_options *optio
     for (size_t bytes = wanted; bytes >= RING_BYTES_MIN && bytes >= page; bytes /= 2) {
         rings->limited = bytes < wanted;
         rings->fill_ms = fill_ms(bytes, options->rate, sample_bytes(options));
-        if (map_all(rings, bytes))
+        if (map_all(rings->items, rings->count, bytes))
             return true;
         if (errno != EPERM && errno != ENOMEM)
             break;
@@ -236,6 +252,56 @@ static bool probe_permissions(struct perf_rings *rings, pid_t target,
     return explain_open_error(status);
 }
 
+static int open_with_output(const struct perf_event_attr *attributes, pid_t target,
+                            const struct perf_ring *ring) {
+    int fd = open_event(attributes, target, (int)ring->processor);
+    if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* A context switch happens in the kernel, so the right to sample the kernel is needed. */
+static bool open_switches(struct perf_rings *rings, pid_t target,
+                          const struct perf_options *options) {
+    struct perf_event_attr attributes = switch_event_attributes(rings, options);
+    struct status ignored;
+    if (rings->user_only)
+        return false;
+    rings->switches = memory_allocate(rings->count, sizeof *rings->switches, &ignored);
+    for (; rings->switches && rings->switch_count < rings->count; rings->switch_count++) {
+        struct perf_ring *ring = &rings->switches[rings->switch_count];
+        ring->processor = rings->items[rings->switch_count].processor;
+        ring->fd = open_event(&attributes, target, (int)ring->processor);
+        if (ring->fd < 0 || ioctl(ring->fd, PERF_EVENT_IOC_ID, &ring->id) != 0)
+            return false;
+    }
+    for (size_t bytes = SWITCH_RING_BYTES; rings->switches && bytes >= RING_BYTES_MIN; bytes /= 2)
+        if (map_all(rings->switches, rings->switch_count, bytes))
+            return true;
+    return false;
+}
+
+static void close_switches(struct perf_rings *rings) {
+    if (!rings->switches)
+        return;
+    unmap_rings(rings->switches, rings->switch_count);
+    for (size_t i = 0; i < rings->count; i++)
+        if (rings->switches[i].fd > 0)
+            close(rings->switches[i].fd);
+    memory_free(rings->switches);
+    rings->switches = NULL;
+    rings->switch_count = 0;
+}
+
+bool perf_rings_is_switch(const struct perf_rings *rings, uint64_t id) {
+    for (size_t i = 0; i < rings->switch_count; i++)
+        if (rings->switches[i].id == id)
+            return true;
+    return false;
+}
+
 /* A size that fails on one CPU is not used on any. */
 static bool open_samplers(struct perf_rings *rings, pid_t target,
                           const struct perf_options *options, struct status *status) {
@@ -244,11 +310,7 @@ static bool open_samplers(struct perf_rings *rings, pid_t target,
         struct perf_ring *ring = &rings->items[i];
         for (unsigned size = 0; size < rings->stack_sizes; size++) {
             struct perf_event_attr attributes = sample_event_attributes(rings, options, size);
-            int fd = open_event(&attributes, target, (int)ring->processor);
-            if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0) {
-                close(fd);
-                fd = -1;
-            }
+            int fd = open_with_output(&attributes, target, ring);
             ring->samplers[size] = fd;
             if (fd < 0 && size == 0)
                 return explain_open_error(status);
@@ -282,9 +344,13 @@ bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_o
     long processors = sysconf(_SC_NPROCESSORS_CONF);
     rings->items =
         memory_allocate((size_t)(processors > 0 ? processors : 1), sizeof *rings->items, status);
-    return rings->items && probe_permissions(rings, target, options, status) &&
-           open_records(rings, target, processors, status) && map_rings(rings, options, status) &&
-           (!options->rate || open_samplers(rings, target, options, status));
+    bool ok = rings->items && probe_permissions(rings, target, options, status) &&
+              open_records(rings, target, processors, status) &&
+              map_rings(rings, options, status) &&
+              (!options->rate || open_samplers(rings, target, options, status));
+    if (ok && options->rate && !open_switches(rings, target, options))
+        close_switches(rings); /* it is then unknown where threads block */
+    return ok;
 }
 
 /* The kernel updates the events of all threads, which may take long. Meanwhile a thread is sampled
@@ -316,7 +382,8 @@ uint64_t perf_rings_lost(const struct perf_rings *rings) {
 }
 
 void perf_rings_close(struct perf_rings *rings) {
-    unmap_rings(rings);
+    close_switches(rings);
+    unmap_rings(rings->items, rings->count);
     for (size_t i = 0; i < rings->count; i++) {
         for (unsigned size = 0; size < PERF_STACK_SIZES; size++)
             if (rings->items[i].samplers[size] >= 0)
@@ -332,7 +399,7 @@ void perf_rings_close(struct perf_rings *rings) {
 /* The start of a sample and, because of sample_id_all, the end of every other record. */
 struct sample_id {
     uint32_t pid, tid;
-    uint64_t time;
+    uint64_t time, id;
 };
 
 static bool reserve_record(struct perf_batch *batch, struct status *status) {
@@ -439,6 +506,7 @@ struct perf_record perf_batch_record(const struct perf_batch *batch, size_t inde
         .type = header.type,
         .misc = header.misc,
         .time = (int64_t)sample_id.time,
+        .id = sample_id.id,
         .pid = sample_id.pid,
         .tid = sample_id.tid,
         .processor = batch->processors[index],
@@ -467,7 +535,9 @@ enum {
     READ_INTERVAL_MS = 50,
     READ_INTERVAL_MS_FIRST = 10,
     READ_INTERVAL_MS_MIN = 2,
-    BACKLOG_BYTES = 32 << 20
+    BACKLOG_BYTES = 32 << 20,
+    SWITCH_RATE = 1000, /* sampled context switches per second in the long run */
+    SWITCH_BURST = 2000,
 };
 #define COPIED_BYTES_MAX ((size_t)256 << 20)
 #define GROW_DELAY_NS 2000000000 /* of low pressure before a larger stack size */
@@ -529,6 +599,39 @@ static void adapt_stack_size(struct perf_reader *reader, double fullness, int64_
         perf_rings_set_stack_size(reader->rings, reader->choice.index);
 }
 
+bool perf_switch_budget_update(struct perf_switch_budget *budget, uint64_t taken, int64_t now) {
+    bool was_paused = budget->paused;
+    if (budget->updated == 0)
+        budget->left = SWITCH_BURST;
+    else
+        budget->left += (double)(now - budget->updated) * SWITCH_RATE / 1e9 - (double)taken;
+    if (budget->left > SWITCH_BURST)
+        budget->left = SWITCH_BURST;
+    budget->updated = now;
+    if (budget->left < 0)
+        budget->paused = true;
+    else if (budget->left > SWITCH_BURST / 2)
+        budget->paused = false;
+    return budget->paused != was_paused;
+}
+
+/* Their rings do not count for the fullness: when they are full, only stacks are lost. */
+static void copy_switches(struct perf_reader *reader, int64_t now) {
+    struct perf_rings *rings = reader->rings;
+    struct status status;
+    double ignored = 0;
+    size_t before = reader->copied.count;
+    for (size_t i = 0; i < rings->switch_count && !reader->failed; i++)
+        reader->failed = !perf_batch_read_ring(&reader->copied, &rings->switches[i],
+                                               &reader->damaged, &ignored, &status);
+    size_t taken = reader->copied.count - before;
+    if (rings->switch_count == 0 || !perf_switch_budget_update(&reader->switches, taken, now))
+        return;
+    for (size_t i = 0; i < rings->switch_count; i++)
+        ioctl(rings->switches[i].fd,
+              reader->switches.paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+}
+
 /* Called with the lock held. */
 static void copy_rings(struct perf_reader *reader) {
     struct status status;
@@ -539,6 +642,7 @@ static void copy_rings(struct perf_reader *reader) {
     for (size_t i = 0; i < reader->rings->count && !reader->failed; i++)
         reader->failed = !perf_batch_read_ring(&reader->copied, &reader->rings->items[i],
                                                &reader->damaged, &fullness, &status);
+    copy_switches(reader, start);
     reader->complete = start;
     adapt_interval(reader, fullness);
     adapt_stack_size(reader, fullness, start);

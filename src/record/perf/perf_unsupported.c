@@ -20,6 +20,11 @@ const char *perf_counters_missing(const struct perf *perf) {
     return "hardware counters are only available on Linux";
 }
 
+unsigned perf_drain_interval_ms(const struct perf *perf) {
+    (void)perf;
+    return PERF_DRAIN_INTERVAL_MS;
+}
+
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status) {
     (void)perf, (void)writer, (void)status;
     return true;
