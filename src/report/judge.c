@@ -171,6 +171,7 @@ bool judge(struct report *report, struct status *status) {
         .syncs = &report->syncs,
         .ranges = &report->ranges,
         .samples = &report->samples,
+        .cpu = &report->cpu,
         .memory = report->memory,
         .quality = &report->quality,
         .devices = judged.sources,

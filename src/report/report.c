@@ -66,6 +66,7 @@ enum run_question {
     ASK_SYNCS,
     ASK_RANGES,
     ASK_SAMPLES,
+    ASK_CPU,
     ASK_COUNTERS,
     ASK_MEMORY,
     ASK_TRUST,
@@ -91,6 +92,8 @@ static bool ask_run(struct report *report, enum run_question question, struct st
         return ranges_find(model, host, &report->ranges, status);
     case ASK_SAMPLES:
         return samples_find(model, host, &report->samples, status);
+    case ASK_CPU:
+        return cpu_account_find(model, &report->host, host, &report->cpu, status);
     case ASK_COUNTERS:
         return counters_find(model->trace, &report->counters, status);
     case ASK_MEMORY:
@@ -276,6 +279,7 @@ void report_finish(struct report *report) {
     syncs_finish(&report->syncs);
     ranges_finish(&report->ranges);
     samples_finish(&report->samples);
+    cpu_account_finish(&report->cpu);
     counters_finish(&report->counters);
     memory_free(report->memory);
     steps_finish(&report->steps);

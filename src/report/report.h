@@ -13,6 +13,7 @@
 #include "analysis/calls.h"
 #include "analysis/copies.h"
 #include "analysis/counters.h"
+#include "analysis/cpu_account.h"
 #include "analysis/gaps.h"
 #include "analysis/host.h"
 #include "analysis/kernels.h"
@@ -84,6 +85,7 @@ struct report {
     struct syncs syncs;
     struct ranges ranges;
     struct samples samples;
+    struct cpu_account cpu;
     struct counters counters;
     struct memory_use *memory; /* by device id; [0] host */
     struct steps steps;
