@@ -158,43 +158,61 @@ static void set_headline(struct diagnosis *diagnosis, struct finding *finding,
     buffer_finish(line);
 }
 
-/* Whether the program's own threads fill the processors. */
+/* Threads of the program that run or could run, on average. */
+static double runnable(const struct cpu_account *cpu) {
+    return share_of(cpu->times.running + cpu->times.ready, cpu->wall);
+}
+
+/* Whether the program has more runnable threads than processors, so that some would wait on an idle
+ * machine as well. */
+static bool has_too_many_threads(const struct cpu_account *cpu) {
+    return cpu->processors && runnable(cpu) > 1.2 * cpu->processors;
+}
+
 static bool fills_processors(const struct cpu_account *cpu) {
     return cpu->processors && share_of(cpu->times.running, cpu->wall) > 0.8 * cpu->processors;
+}
+
+static void write_no_processor(const struct diagnosis *diagnosis, struct buffer *line) {
+    const struct cpu_account *cpu = diagnosis->source->cpu;
+    const struct cpu_times *times = &cpu->threads[cpu->main].times;
+    char part[FORMAT_SIZE], text[FORMAT_PLURAL_SIZE];
+    buffer_printf(line, "For %s of the time ", percent_of(times->ready, times->wall, part));
+    write_main(diagnosis, line);
+    buffer_string(line, " waits for a processor");
+    if (has_too_many_threads(cpu)) {
+        buffer_printf(line, ": %s", format_plural(cpu->thread_count, "thread", "threads", text));
+        buffer_printf(line, " on %s",
+                      format_plural(cpu->processors, "processor", "processors", text));
+    }
+    buffer_byte(line, '.');
+    if (!fills_processors(cpu)) {
+        buffer_string(line, " Other programs or a CPU quota leave it ");
+        write_use(cpu, line);
+        buffer_byte(line, '.');
+    }
 }
 
 static void find_no_processor(struct diagnosis *diagnosis) {
     const struct cpu_account *cpu = diagnosis->source->cpu;
     const struct cpu_times *times = &cpu->threads[cpu->main].times;
     struct finding *finding = diagnose_add(diagnosis, FINDING_NO_PROCESSOR, CONFIDENCE_HIGH);
-    struct buffer line = {0}, use = {0};
-    char part[FORMAT_SIZE], time[FORMAT_SIZE];
-    double wanted = share_of(cpu->times.running + cpu->times.ready, cpu->wall);
+    struct buffer line = {0};
+    char time[FORMAT_SIZE];
     finding->decides = true;
-    buffer_printf(&line, "For %s of the time ", percent_of(times->ready, times->wall, part));
-    write_main(diagnosis, &line);
-    buffer_string(&line, " waits for a processor: ");
-    write_use(cpu, &use);
-    if (fills_processors(cpu))
-        buffer_printf(&line, "%zu thread%s on %u processor%s.", cpu->thread_count,
-                      cpu->thread_count == 1 ? "" : "s", cpu->processors,
-                      cpu->processors == 1 ? "" : "s");
-    else
-        buffer_printf(&line, "other programs or a CPU quota take them. This one uses %.*s.",
-                      TEXT_ARGS(buffer_as_text(&use)));
+    write_no_processor(diagnosis, &line);
     set_headline(diagnosis, finding, &line);
     finding_summary(diagnosis, finding,
-                    "It is ready without a processor for %s. On average %.2g of the program's "
-                    "threads are running or ready, and %.*s run%s",
-                    format_duration(times->ready, time), wanted, TEXT_ARGS(buffer_as_text(&use)),
-                    cpu->processors ? "" : "s");
-    buffer_finish(&use);
-    if (fills_processors(cpu))
+                    "It is ready without a processor for %s. On average %.2g threads of the "
+                    "program could run and %.2g run",
+                    format_duration(times->ready, time), runnable(cpu),
+                    share_of(cpu->times.running, cpu->wall));
+    if (has_too_many_threads(cpu))
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                     "Start no more busy threads than processors (OMP_NUM_THREADS=%u or the "
                     "library's own setting), or run on more processors",
                     cpu->processors);
-    else
+    if (!fills_processors(cpu))
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                     "Run on an idle machine, or raise the CPU quota");
 }
