@@ -202,7 +202,8 @@ static bool walk_tree(struct processes *processes, int64_t now, struct status *s
     int64_t began = clock_now();
     for (size_t i = 0; i < processes->alive_count; i++)
         processes->alive[i].is_visited = false;
-    bool ok = visit_children(processes, (int64_t)getpid(), status);
+    bool ok = processes->root ? visit_process(processes, processes->root, status)
+                              : visit_children(processes, (int64_t)getpid(), status);
     for (size_t i = 0; i < processes->alive_count && ok; i++)
         if (processes->alive[i].is_visited)
             ok = visit_children(processes, processes->alive[i].pid, status);

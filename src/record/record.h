@@ -16,6 +16,7 @@ typedef void record_device_facts(const char *name, const char *label, record_fac
 
 struct record_options {
     char *const *command; /* terminated by NULL */
+    pid_t attach;         /* record this running process instead of the command; 0: none */
     const char *output;   /* with %p, %h and %r, see path_template.h; NULL: named after the
                              program */
     bool replace;
@@ -57,6 +58,11 @@ struct record_summary {
  * unrecorded. */
 bool record_program(const struct record_options *options, struct record_summary *summary,
                     struct status *status);
+
+/* Records a running process, options->attach, until it ends, --duration has passed or ridge gets
+ * SIGINT. It continues when the recording ends. */
+bool record_attach(const struct record_options *options, struct record_summary *summary,
+                   struct status *status);
 
 /* Adds a note. Notes beyond RECORD_NOTES are ignored. */
 void record_note(struct record_summary *summary, const char *format, ...)

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/format.h"
@@ -36,16 +37,54 @@ struct perf {
     struct perf_threads threads;
     struct stack_rows stacks;
     struct symbols *symbols;
-    struct perf_unwinder *unwinder;           /* NULL: the kernel follows frame pointers */
-    const struct trace_writer *writer;        /* of the known rows and strings */
-    uint64_t samples, lost, without_callers;  /* without_callers: not unwound */
-    uint64_t truncated;                       /* samples whose stack copy was too small */
+    struct perf_unwinder *unwinder;          /* NULL: the kernel follows frame pointers */
+    const struct trace_writer *writer;       /* of the known rows and strings */
+    uint64_t samples, lost, without_callers; /* without_callers: not unwound */
+    uint64_t truncated;                      /* samples whose stack copy was too small */
+    struct perf_existing *existing; /* threads of an attached target, until the first drain */
+    size_t existing_count;
     int64_t next_poll, next_times, next_read; /* CLOCK_MONOTONIC */
     bool overloaded;                          /* records arrive faster than stacks are unwound */
     struct perf_python python;
     char notes[PERF_NOTES][240];
     unsigned note_count;
 };
+
+/* The events of threads that exist already, and their code. */
+static bool attach(struct perf *perf, pid_t target, struct status *status) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max; /* each thread needs several events per processor */
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (!perf_attach_list(target, &perf->existing, &perf->existing_count, status))
+        return false;
+    for (size_t i = 0; i < perf->existing_count; i++) {
+        struct perf_existing *thread = &perf->existing[i];
+        if ((i > 0 && !perf_rings_attach(&perf->rings, thread->tid, &perf->options, status)) ||
+            (thread->pid == thread->tid &&
+             !perf_attach_mappings(thread->pid, perf->symbols, status)))
+            return false;
+        if (perf_attach_is_asleep(thread->pid, thread->tid))
+            thread->asleep_since = clock_now();
+    }
+    return true;
+}
+
+/* Sleeping threads have no record until they wake up. */
+static bool begin_attached(struct perf *perf, struct trace_writer *writer, struct status *status) {
+    bool ok = true;
+    for (size_t i = 0; i < perf->existing_count && ok; i++) {
+        const struct perf_existing *one = &perf->existing[i];
+        struct perf_thread *thread = perf_threads_find(&perf->threads, one->pid, one->tid, status);
+        ok = thread != NULL;
+        if (ok && one->asleep_since)
+            perf_thread_set_state(&perf->threads, thread, writer, STATE_BLOCKED, 0,
+                                  one->asleep_since);
+    }
+    perf->existing_count = 0;
+    return ok;
+}
 
 struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status) {
     struct perf *perf = memory_allocate(1, sizeof *perf, status);
@@ -58,7 +97,8 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
     perf->symbols = symbols_create(status);
     perf->unwinder = perf->symbols && unwinds ? perf_unwinder_create(perf->symbols, status) : NULL;
     if (!perf->symbols || (unwinds && !perf->unwinder) ||
-        !perf_rings_open(&perf->rings, target, &perf->options, status)) {
+        !perf_rings_open(&perf->rings, target, &perf->options, status) ||
+        (options->attach && !attach(perf, target, status))) {
         perf_close(perf);
         return NULL;
     }
@@ -76,6 +116,7 @@ void perf_close(struct perf *perf) {
         return;
     perf_reader_finish(&perf->reader);
     perf_rings_close(&perf->rings);
+    memory_free(perf->existing);
     perf_batch_finish(&perf->pending);
     perf_batch_finish(&perf->deferred);
     perf_counters_close(&perf->counters);
@@ -480,6 +521,8 @@ unsigned perf_drain_interval_ms(const struct perf *perf) {
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status) {
     int64_t now = clock_now();
     use_writer(perf, writer);
+    if (!begin_attached(perf, writer, status))
+        return false;
     poll_threads(perf, writer);
     if (now < perf->next_read)
         return true;

@@ -22,6 +22,7 @@ enum perf_stacks {
 struct perf_options {
     unsigned rate; /* samples per second of each running thread; 0: only thread states */
     enum perf_stacks stacks;
+    bool attach;   /* the target runs already: record its threads and its descendants' */
     bool counters; /* cycles, instructions, cache and branch misses */
 };
 

@@ -60,16 +60,17 @@ static int open_event(const struct perf_event_attr *attributes, pid_t target, in
                         PERF_FLAG_FD_CLOEXEC);
 }
 
-static struct perf_event_attr event_attributes(const struct perf_rings *rings) {
+static struct perf_event_attr event_attributes(const struct perf_rings *rings,
+                                               const struct perf_options *options) {
     return (struct perf_event_attr){
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof(struct perf_event_attr),
         .config = PERF_COUNT_SW_DUMMY,
         .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID,
         .read_format = rings->counts_lost ? FORMAT_LOST : 0,
-        .disabled = 1,
+        .disabled = !options->attach,
         .inherit = 1,
-        .enable_on_exec = 1,
+        .enable_on_exec = !options->attach,
         .exclude_kernel = rings->user_only,
         .exclude_hv = 1,
         .sample_id_all = 1,
@@ -80,8 +81,9 @@ static struct perf_event_attr event_attributes(const struct perf_rings *rings) {
     };
 }
 
-static struct perf_event_attr record_event_attributes(const struct perf_rings *rings) {
-    struct perf_event_attr attributes = event_attributes(rings);
+static struct perf_event_attr record_event_attributes(const struct perf_rings *rings,
+                                                      const struct perf_options *options) {
+    struct perf_event_attr attributes = event_attributes(rings, options);
     attributes.mmap = 1;
     attributes.mmap2 = 1;
     attributes.comm = 1;
@@ -106,10 +108,10 @@ static void request_stack(struct perf_event_attr *attributes, const struct perf_
 static struct perf_event_attr sample_event_attributes(const struct perf_rings *rings,
                                                       const struct perf_options *options,
                                                       unsigned stack_size) {
-    struct perf_event_attr attributes = event_attributes(rings);
+    struct perf_event_attr attributes = event_attributes(rings, options);
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = 1000000000u / options->rate;
-    attributes.enable_on_exec = stack_size == rings->stack_size;
+    attributes.enable_on_exec &= stack_size == rings->stack_size;
     request_stack(&attributes, rings, options, perf_stack_sizes[stack_size]);
     return attributes;
 }
@@ -117,7 +119,7 @@ static struct perf_event_attr sample_event_attributes(const struct perf_rings *r
 /* The stack at the moment a thread leaves its processor. */
 static struct perf_event_attr switch_event_attributes(const struct perf_rings *rings,
                                                       const struct perf_options *options) {
-    struct perf_event_attr attributes = event_attributes(rings);
+    struct perf_event_attr attributes = event_attributes(rings, options);
     attributes.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
     attributes.sample_period = 1;
     request_stack(&attributes, rings, options, perf_stack_sizes[1]);
@@ -242,7 +244,7 @@ static bool probe_permissions(struct perf_rings *rings, pid_t target,
         rings->counts_lost = !(attempt & 2);
         struct perf_event_attr attributes = options->rate
                                                 ? sample_event_attributes(rings, options, 0)
-                                                : record_event_attributes(rings);
+                                                : record_event_attributes(rings, options);
         int fd = open_event(&attributes, target, 0);
         if (fd >= 0) {
             close(fd);
@@ -262,6 +264,12 @@ static int open_with_output(const struct perf_event_attr *attributes, pid_t targ
     return fd;
 }
 
+static bool add_switch_id(struct perf_rings *rings, int fd) {
+    struct status ignored;
+    uint64_t id;
+    return ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 && map_set(&rings->switch_ids, id, 1, &ignored);
+}
+
 /* A context switch happens in the kernel, so the right to sample the kernel is needed. */
 static bool open_switches(struct perf_rings *rings, pid_t target,
                           const struct perf_options *options) {
@@ -274,7 +282,7 @@ static bool open_switches(struct perf_rings *rings, pid_t target,
         struct perf_ring *ring = &rings->switches[rings->switch_count];
         ring->processor = rings->items[rings->switch_count].processor;
         ring->fd = open_event(&attributes, target, (int)ring->processor);
-        if (ring->fd < 0 || ioctl(ring->fd, PERF_EVENT_IOC_ID, &ring->id) != 0)
+        if (ring->fd < 0 || !add_switch_id(rings, ring->fd))
             return false;
     }
     for (size_t bytes = SWITCH_RING_BYTES; rings->switches && bytes >= RING_BYTES_MIN; bytes /= 2)
@@ -291,21 +299,51 @@ static void close_switches(struct perf_rings *rings) {
         if (rings->switches[i].fd > 0)
             close(rings->switches[i].fd);
     memory_free(rings->switches);
+    map_finish(&rings->switch_ids);
     rings->switches = NULL;
     rings->switch_count = 0;
 }
 
 bool perf_rings_is_switch(const struct perf_rings *rings, uint64_t id) {
-    for (size_t i = 0; i < rings->switch_count; i++)
-        if (rings->switches[i].id == id)
-            return true;
-    return false;
+    return map_find((struct map *)&rings->switch_ids, id) != NULL;
+}
+
+/* Opens one event that writes to the ring of its processor. ESRCH: the thread has ended. */
+static bool attach_event(struct perf_rings *rings, const struct perf_event_attr *attributes,
+                         pid_t tid, const struct perf_ring *ring, int *fd, struct status *status) {
+    if (!GROW(rings->attached, &rings->attached_capacity, rings->attached_count + 1, status))
+        return false;
+    *fd = open_with_output(attributes, tid, ring);
+    if (*fd >= 0)
+        rings->attached[rings->attached_count++] = *fd;
+    return *fd >= 0 || errno == ESRCH || explain_open_error(status);
+}
+
+bool perf_rings_attach(struct perf_rings *rings, pid_t tid, const struct perf_options *options,
+                       struct status *status) {
+    struct perf_event_attr records = record_event_attributes(rings, options);
+    struct perf_event_attr samples = sample_event_attributes(rings, options, 0);
+    struct perf_event_attr switches = switch_event_attributes(rings, options);
+    for (size_t i = 0; i < rings->count; i++) {
+        int fd;
+        if (!attach_event(rings, &records, tid, &rings->items[i], &fd, status) ||
+            (options->rate && !attach_event(rings, &samples, tid, &rings->items[i], &fd, status)))
+            return false;
+        if (!rings->switches)
+            continue;
+        if (!attach_event(rings, &switches, tid, &rings->switches[i], &fd, status))
+            return false;
+        if (fd >= 0)
+            add_switch_id(rings, fd);
+    }
+    return true;
 }
 
 /* A size that fails on one CPU is not used on any. */
 static bool open_samplers(struct perf_rings *rings, pid_t target,
                           const struct perf_options *options, struct status *status) {
-    rings->stack_sizes = options->stacks == PERF_STACKS_DWARF ? PERF_STACK_SIZES : 1;
+    rings->stack_sizes =
+        options->stacks == PERF_STACKS_DWARF && !options->attach ? PERF_STACK_SIZES : 1;
     for (size_t i = 0; i < rings->count; i++) {
         struct perf_ring *ring = &rings->items[i];
         for (unsigned size = 0; size < rings->stack_sizes; size++) {
@@ -321,9 +359,9 @@ static bool open_samplers(struct perf_rings *rings, pid_t target,
     return true;
 }
 
-static bool open_records(struct perf_rings *rings, pid_t target, long processors,
-                         struct status *status) {
-    struct perf_event_attr attributes = record_event_attributes(rings);
+static bool open_records(struct perf_rings *rings, pid_t target, const struct perf_options *options,
+                         long processors, struct status *status) {
+    struct perf_event_attr attributes = record_event_attributes(rings, options);
     for (int processor = 0; processor < processors; processor++) {
         struct perf_ring *ring = &rings->items[rings->count];
         ring->processor = (unsigned)processor;
@@ -345,7 +383,7 @@ bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_o
     rings->items =
         memory_allocate((size_t)(processors > 0 ? processors : 1), sizeof *rings->items, status);
     bool ok = rings->items && probe_permissions(rings, target, options, status) &&
-              open_records(rings, target, processors, status) &&
+              open_records(rings, target, options, processors, status) &&
               map_rings(rings, options, status) &&
               (!options->rate || open_samplers(rings, target, options, status));
     if (ok && options->rate && !open_switches(rings, target, options))
@@ -382,6 +420,9 @@ uint64_t perf_rings_lost(const struct perf_rings *rings) {
 }
 
 void perf_rings_close(struct perf_rings *rings) {
+    for (size_t i = 0; i < rings->attached_count; i++)
+        close(rings->attached[i]);
+    memory_free(rings->attached);
     close_switches(rings);
     unmap_rings(rings->items, rings->count);
     for (size_t i = 0; i < rings->count; i++) {
@@ -627,9 +668,10 @@ static void copy_switches(struct perf_reader *reader, int64_t now) {
     size_t taken = reader->copied.count - before;
     if (rings->switch_count == 0 || !perf_switch_budget_update(&reader->switches, taken, now))
         return;
+    unsigned long request =
+        reader->switches.paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE;
     for (size_t i = 0; i < rings->switch_count; i++)
-        ioctl(rings->switches[i].fd,
-              reader->switches.paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+        ioctl(rings->switches[i].fd, request, 0);
 }
 
 /* Called with the lock held. */

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "record/perf/perf.h"
+#include "record/perf/perf_attach.h"
 
 #ifdef __linux__
 #include <linux/perf_event.h>
@@ -24,7 +25,6 @@ struct perf_ring {
     struct perf_event_mmap_page *page; /* shared with the kernel; the records follow it */
     size_t bytes;                      /* of records; a power of two */
     uint64_t lost;                     /* reported by PERF_RECORD_LOST */
-    uint64_t id;                       /* of the event `fd`; 0: unknown */
 };
 
 struct perf_rings {
@@ -38,6 +38,9 @@ struct perf_rings {
     struct perf_ring *switches; /* of events that sample the stack at context switches; may be
                                    NULL. They lose samples when they are full, and nothing else. */
     size_t switch_count;
+    struct map switch_ids; /* of all events that sample context switches */
+    int *attached;         /* events of further threads of a target that runs already */
+    size_t attached_count, attached_capacity;
     bool limited; /* smaller than perf_ring_bytes(), because locked memory is limited */
 };
 
@@ -47,6 +50,9 @@ size_t perf_ring_bytes(unsigned rate, size_t sample_bytes, unsigned processors, 
 
 bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_options *options,
                      struct status *status);
+/* Adds the events of another existing thread. A thread that has ended is ignored. */
+bool perf_rings_attach(struct perf_rings *rings, pid_t tid, const struct perf_options *options,
+                       struct status *status);
 void perf_rings_close(struct perf_rings *rings);
 /* Whether the event samples context switches. */
 bool perf_rings_is_switch(const struct perf_rings *rings, uint64_t id);
