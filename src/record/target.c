@@ -321,7 +321,8 @@ static bool attached_has_ended(struct target *target) {
         target->ended = true;
         target->ended_at = clock_now();
     }
-    return target->ended || stop_requested;
+    target->stopped = stop_requested;
+    return target->ended || target->stopped;
 }
 
 static bool has_ended(struct target *target) {

@@ -27,6 +27,7 @@ struct target {
     bool ended;      /* the program itself; its descendants may still run */
     int64_t ended_at;
     int wait_status;                /* of waitpid() */
+    bool stopped;                   /* attached: a signal ended the recording */
     bool attached;                  /* it ran before; ridge is not its parent */
     bool pipe_was_ignored;          /* set by the caller: SIGPIPE was ignored when ridge started */
     int start_pipe;                 /* private: the child waits for a byte before exec */
