@@ -268,6 +268,9 @@ install: all
 	install -m 644 $(documents) $(doc_folder)
 	cp -R docs/. $(doc_folder)/docs
 
+wheel: all
+	RIDGE_PREBUILT=$(abspath $(BUILD)) python3 python/build_backend.py $(BUILD)/wheel
+
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ridge $(man_page) $(bash_completion) $(zsh_completion) \
 	    $(fish_completion) $(DESTDIR)$(PREFIX)/include/ridge.h $(libraries)/libridge.a \
@@ -291,11 +294,12 @@ help:
 	@echo 'make lint         check formatting, includes and warnings of gcc and clang'
 	@echo 'make format       format all sources'
 	@echo 'make install      into PREFIX=$(PREFIX) (below DESTDIR); make uninstall undoes it'
+	@echo 'make wheel        a Python wheel in $(BUILD)/wheel, for pip install; pip install . builds it too'
 	@echo 'make clean        remove $(BUILD)'
 	@echo 'Settings: BUILD=DIR CC=COMPILER CFLAGS=... SAN=SANITIZERS V=1 RIDGE_NO_INSTALL=1'
 
 FORCE:
-.PHONY: all test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install uninstall clean help FORCE
+.PHONY: all test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install wheel uninstall clean help FORCE
 .SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_mains) $(driver_objects) $(embedded_objects:.o=.c)
 -include $(objects:.o=.d) $(probe_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
 -include $(fuzz_objects:.o=.d) $(fuzz_mains:.o=.d) $(driver_objects:.o=.d)

@@ -19,6 +19,7 @@
 struct wait_names {
     uint32_t *function; /* row of the function that waits: of Python, or of the program */
     uint8_t *flags;
+    struct map first; /* function and module -> their first row, which stands for all */
 };
 enum { FRAME_GIL = 1, FRAME_DEVICE = 2, FRAME_SYSTEM = 4 };
 
@@ -60,6 +61,16 @@ static uint8_t frame_flags(const struct trace *trace, uint32_t row, uint8_t of_c
     return flags;
 }
 
+/* The first row of this function, for all its callers; 0: out of memory. */
+static uint32_t first_row(struct wait_names *names, const struct trace *trace, uint32_t row,
+                          struct status *status) {
+    uint64_t key = (uint64_t)trace->stack.function[row] << 32 | trace->stack.module[row];
+    const uint64_t *known = map_find(&names->first, key);
+    if (known)
+        return (uint32_t)*known;
+    return map_set(&names->first, key, row, status) ? row : 0;
+}
+
 /* Callers precede callees (the reader checks), so one pass suffices. */
 static bool find_names(const struct trace *trace, struct wait_names *names, struct status *status) {
     names->function = memory_allocate(trace->stack.count + 1, sizeof *names->function, status);
@@ -74,7 +85,9 @@ static bool find_names(const struct trace *trace, struct wait_names *names, stru
         bool named = !text_is(trace_text(trace, trace->stack.function[i]), STACK_UNKNOWN);
         names->flags[i] = frame_flags(trace, i, names->flags[parent]);
         bool own = is_python || (!of_python && named && !(names->flags[i] & FRAME_SYSTEM));
-        names->function[i] = own || !above ? i : above;
+        names->function[i] = own || !above ? first_row(names, trace, i, status) : above;
+        if (!names->function[i])
+            return false;
     }
     return true;
 }
@@ -610,6 +623,7 @@ bool cpu_account_find(const struct model *model, const struct host *host,
     bool ok = build(&builder);
     memory_free(builder.names.function);
     memory_free(builder.names.flags);
+    map_finish(&builder.names.first);
     map_finish(&builder.wait_index);
     memory_free(builder.starts);
     memory_free(builder.ends);

@@ -15,6 +15,8 @@
 
 EXPORT int InitializeInjection(void);
 EXPORT int InitializeInjectionNvtx2(nvtx_export_table *tables);
+EXPORT int ridge_probe_push(const char *name);
+EXPORT int ridge_probe_pop(void);
 
 /* Called by the CUDA driver ($CUDA_INJECTION64_PATH), which ignores the result. */
 int InitializeInjection(void) {
@@ -33,6 +35,24 @@ int InitializeInjectionNvtx2(nvtx_export_table *tables) {
     bool installed = probe && probe->options.nvtx && tables && nvtx_install(tables);
     errno = error;
     return installed;
+}
+
+/* Ranges of programs without NVTX; the Python module calls these. The name is UTF-8. Returns the
+ * level of the range in its thread, or a negative number: not recorded. */
+int ridge_probe_push(const char *name) {
+    int error = errno;
+    struct probe *probe = probe_start();
+    int level = probe && probe->options.nvtx && name ? nvtx_push(name) : -1;
+    errno = error;
+    return level;
+}
+
+int ridge_probe_pop(void) {
+    int error = errno;
+    struct probe *probe = probe_start();
+    int level = probe && probe->options.nvtx ? nvtx_pop() : -1;
+    errno = error;
+    return level;
 }
 
 void probe_put_meta(struct probe_thread *thread, const char *key, struct text value) {

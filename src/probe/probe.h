@@ -114,6 +114,9 @@ bool probe_cuda_start(struct probe *probe);
  * False when the version of that copy is unknown. */
 typedef const void *nvtx_export_table(uint32_t table);
 bool nvtx_install(nvtx_export_table *tables);
+/* nvtxRangePushA() and nvtxRangePop() of the default domain. */
+int nvtx_push(const char *name);
+int nvtx_pop(void);
 /* Ends the open ranges of a thread that exits. */
 void nvtx_thread_ended(struct probe_thread *thread);
 

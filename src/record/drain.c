@@ -36,7 +36,7 @@ void drain_start(struct recording *recording, int64_t started) {
     recording->delayed = options->delay > 0;
     recording->rows.from = recording->delayed ? recording->from : INT64_MIN;
     recording->rows.until = recording->until;
-    if (recording->perf && (recording->delayed || options->duration > 0))
+    if (recording->perf && (recording->delayed || options->duration > 0 || options->attach))
         perf_set_window(recording->perf, recording->from, recording->until);
     if (recording->perf && options->capture_range)
         perf_set_captures(recording->perf, &recording->rows.captures);

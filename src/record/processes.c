@@ -136,7 +136,7 @@ static bool visit_thread_children(struct processes *processes, const char *path,
         content[kept + (size_t)got] = 0;
         while ((end = strchr(at, ' ')) && ok) {
             int64_t pid = strtoll(at, NULL, 10);
-            ok = pid <= 0 || visit_process(processes, pid, status);
+            ok = pid <= 0 || pid == getpid() || visit_process(processes, pid, status);
             at = end + 1;
         }
         kept = strlen(at);

@@ -599,6 +599,7 @@ static bool attach_and_run(struct recording *recording, const struct environment
     if (ok && !recording->perf && !recording->reader)
         ok = status_fail(status, STATUS_UNSUPPORTED, "nothing of process %ld can be recorded: %s",
                          (long)target->pid, recording->summary->notes[0]);
+    target->started = clock_now(); /* not while the sources were opened */
     if (ok)
         announce(environment);
     ok = ok && run_recording(recording, status);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 
@@ -57,7 +58,7 @@ static bool add_children(struct listing *listing, struct perf_existing of, struc
     snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)of.pid, (long)of.tid);
     FILE *file = fopen(path, "re");
     while (file && ok && fscanf(file, "%ld", &child) == 1)
-        if (!is_listed(listing, (pid_t)child))
+        if ((pid_t)child != getpid() && !is_listed(listing, (pid_t)child))
             ok = add_process(listing, (pid_t)child, status);
     if (file)
         fclose(file);
