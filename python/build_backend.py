@@ -14,6 +14,7 @@ import sysconfig
 import tarfile
 import zipfile
 
+MEMORY = "libridge-memory.so"
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -75,6 +76,8 @@ def contents():
             yield "ridge/" + file, read("python", "ridge", file), False
     yield name + ".data/scripts/ridge", read(build_folder(), "ridge"), True
     yield name + ".data/data/lib/ridge/" + library, read(build_folder(), library), True
+    if os.path.exists(os.path.join(ROOT, build_folder(), MEMORY)):
+        yield name + ".data/data/lib/ridge/" + MEMORY, read(build_folder(), MEMORY), True
     yield name + ".dist-info/METADATA", metadata(), False
     yield name + ".dist-info/WHEEL", wheel_file(), False
     yield name + ".dist-info/LICENSE", read("LICENSE"), False

@@ -111,6 +111,10 @@ static bool read_process(const struct command_line *line, struct record_options 
     if (options->command[0])
         return status_fail(status, STATUS_USAGE, "-p records a running process; leave out '%s'",
                            options->command[0]);
+    if (options->memory)
+        return status_fail(status, STATUS_USAGE,
+                           "--memory needs a program that ridge starts: ridge record --memory -- "
+                           "COMMAND");
     options->attach = (pid_t)pid;
     return true;
 }
@@ -126,6 +130,7 @@ static bool read_options(const struct command_line *line, struct record_options 
                    : is_given(line, "backend", "cpu") ? RECORD_CPU
                                                       : RECORD_AUTO,
         .capture_range = command_value(line, "capture-range"),
+        .memory = command_flag(line, "memory"),
         .graph_nodes = is_given(line, "graph", "node"),
         .store_environment = command_flag(line, "store-env"),
         .pipe_was_ignored = command_pipe_was_ignored(line),

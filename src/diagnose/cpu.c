@@ -417,14 +417,75 @@ static void find_profile(struct diagnosis *diagnosis) {
         finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "See the operators under Ranges");
 }
 
+/* ---- host memory ------------------------------------------------------------------------- */
+
+#define KEPT_BYTES ((uint64_t)32 << 20)
+#define GROWN_BYTES ((uint64_t)100 << 20)
+
+/* What the program allocated in its steady part and never freed. */
+static void describe_kept(struct diagnosis *diagnosis, const struct heap *heap) {
+    enum { SITES = 3 };
+    const struct trace *trace = diagnosis->trace;
+    char bytes[FORMAT_SIZE], part[FORMAT_SIZE];
+    struct finding *finding = diagnose_add(diagnosis, FINDING_HOST_MEMORY, CONFIDENCE_MEDIUM);
+    const struct heap_site *top = &heap->sites[0];
+    struct text name = trace_text(trace, trace->stack.function[top->function]);
+    finding->decides = diagnosis->source->device_count == 0;
+    finding->remark = !finding->decides;
+    finding_summary(diagnosis, finding,
+                    "About %s that the program allocated after the first quarter of the run were "
+                    "never freed, %s of them by %.*s",
+                    format_bytes(heap->kept, bytes), format_bytes(top->kept, part),
+                    TEXT_ARGS(top->function ? name : TEXT("an unknown function")));
+    for (size_t i = 0; i < heap->site_count && i < SITES && heap->sites[i].kept; i++) {
+        uint32_t function = trace->stack.function[heap->sites[i].function];
+        finding_evidence(
+            diagnosis, finding, (struct evidence){.kind = EVIDENCE_FUNCTION, .name = function},
+            "%.*s: %s not freed of %s allocated", TEXT_ARGS(trace_text(trace, function)),
+            format_bytes(heap->sites[i].kept, bytes), format_bytes(heap->sites[i].allocated, part));
+    }
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                "Free this memory, or bound the container or cache that holds it");
+}
+
+/* A process whose resident memory grew in the second half of its life and did not fall. */
+static void describe_growth(struct diagnosis *diagnosis, const struct heap_process *process) {
+    char bytes[FORMAT_SIZE], last[FORMAT_SIZE];
+    struct finding *finding = diagnose_add(diagnosis, FINDING_HOST_MEMORY, CONFIDENCE_LOW);
+    finding->decides = diagnosis->source->device_count == 0;
+    finding->remark = !finding->decides;
+    finding_summary(diagnosis, finding,
+                    "The resident memory of %.*s grew by %s to %s in the second half of its time",
+                    TEXT_ARGS(process->name), format_bytes(process->last - process->middle, bytes),
+                    format_bytes(process->last, last));
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                "Record with --memory to see which functions allocate and do not free");
+}
+
+static void find_host_memory(struct diagnosis *diagnosis) {
+    const struct heap *heap = diagnosis->source->heap;
+    if (heap && heap->is_sampled) {
+        if (heap->kept >= KEPT_BYTES)
+            describe_kept(diagnosis, heap);
+        return;
+    }
+    for (size_t i = 0; heap && i < heap->process_count; i++) {
+        const struct heap_process *process = &heap->processes[i];
+        if (process->floor >= process->middle && process->last >= process->middle + GROWN_BYTES &&
+            process->last / 4 >= process->middle / 5)
+            describe_growth(diagnosis, process);
+    }
+}
+
 void diagnose_cpu(struct diagnosis *diagnosis) {
     const struct cpu_account *cpu = diagnosis->source->cpu;
+    bool unseen =
+        diagnosis->facts.recorded.activities > 0 || kernels_are_missing(&diagnosis->facts);
     if (diagnosis->source->device_count > 0)
         find_operators(diagnosis);
-    else if (diagnosis->facts.recorded.activities > 0 || kernels_are_missing(&diagnosis->facts))
-        return;
-    else if (cpu && cpu->thread_count > 0)
+    else if (!unseen && cpu && cpu->thread_count > 0)
         find_account(diagnosis);
-    else
+    else if (!unseen)
         find_profile(diagnosis);
+    find_host_memory(diagnosis);
 }

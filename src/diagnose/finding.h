@@ -7,6 +7,7 @@
 
 #include "analysis/copies.h"
 #include "analysis/cpu_account.h"
+#include "analysis/heap.h"
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
 #include "analysis/memory_use.h"
@@ -41,6 +42,7 @@
     X(ON_CPU, "on-cpu", "Work on the CPU")                                                         \
     X(NO_PROCESSOR, "no-processor", "Waiting for a processor")                                     \
     X(BLOCKED, "blocked", "Blocked threads")                                                       \
+    X(HOST_MEMORY, "host-memory", "Growing host memory")                                           \
     X(HEALTHY, "healthy", "Healthy")                                                               \
     X(UNDECIDED, "undecided", "Unknown")
 
@@ -144,6 +146,7 @@ struct diagnose_source {
     const struct ranges *ranges;
     const struct samples *samples;
     const struct cpu_account *cpu;
+    const struct heap *heap;
     const struct memory_use *memory; /* by device id */
     const struct data_quality *quality;
     const struct diagnose_device *devices;

@@ -88,6 +88,7 @@ static void drain_spool(struct recording *recording) {
         return;
     spool_rows_find_ended(&recording->rows, target->pid, target->ended ? target->ended_at : 0,
                           clock_now());
+    recording->rows.perf = recording->perf;
     if (spool_reader_drain(recording->reader, spool_rows_handle, &recording->rows,
                            &recording->status)) {
         spool_rows_close_ended(&recording->rows);

@@ -25,6 +25,7 @@ struct record_options {
     const char *capture_range; /* "cudaProfilerApi", "nvtx:NAME", or NULL */
     uint64_t max_bytes;        /* stop at this file size; 0: no limit */
     uint64_t ring_bytes;       /* keep only the last bytes; 0: all */
+    bool memory;               /* sample the heap */
     bool graph_nodes;          /* record each node of CUDA graphs */
     struct perf_options perf;
     bool no_sampling;

@@ -183,6 +183,22 @@ static bool write_cpu(struct json *json, const struct report *report, struct sta
     return ok;
 }
 
+/* Each is left out where nothing of it was recorded. */
+static bool write_host_memory(struct json *json, const struct report *report,
+                              struct status *status) {
+    const struct report_source source = {.report = report};
+    bool ok = true;
+    if (report->heap.process_count) {
+        json_key(json, "resident");
+        ok = section_write_json(&section_resident, &source, json, status);
+    }
+    if (report->heap.is_sampled) {
+        json_key(json, "heap");
+        ok = section_write_json(&section_heap, &source, json, status) && ok;
+    }
+    return ok;
+}
+
 static void write_processors(struct json *json, const struct counters *counters) {
     json_key(json, "processors");
     json_begin_object(json);
@@ -222,6 +238,7 @@ bool json_report_host(struct json *json, const struct report *report, struct sta
     ok = write_ranges(json, report, status) && ok;
     ok = write_samples(json, report, status) && ok;
     ok = write_cpu(json, report, status) && ok;
+    ok = write_host_memory(json, report, status) && ok;
     write_processors(json, &report->counters);
     return ok;
 }

@@ -67,6 +67,7 @@ enum run_question {
     ASK_RANGES,
     ASK_SAMPLES,
     ASK_CPU,
+    ASK_HEAP,
     ASK_COUNTERS,
     ASK_MEMORY,
     ASK_TRUST,
@@ -94,6 +95,8 @@ static bool ask_run(struct report *report, enum run_question question, struct st
         return samples_find(model, host, &report->samples, status);
     case ASK_CPU:
         return cpu_account_find(model, &report->host, host, &report->cpu, status);
+    case ASK_HEAP:
+        return heap_find(model, &report->heap, status);
     case ASK_COUNTERS:
         return counters_find(model->trace, &report->counters, status);
     case ASK_MEMORY:
@@ -119,6 +122,8 @@ static bool prepare(void *context, size_t index, struct status *status) {
     if (index)
         return steps_find(&report->model, &report->steps, status);
     return host_build(&report->host, &report->model, status) &&
+           trace_load(report->model.trace, TABLE_ALLOCATION, NULL, status) &&
+           trace_load(report->model.trace, TABLE_COUNTER, NULL, status) &&
            occupancy_find(&report->model, &report->occupancy, status);
 }
 
@@ -280,6 +285,7 @@ void report_finish(struct report *report) {
     ranges_finish(&report->ranges);
     samples_finish(&report->samples);
     cpu_account_finish(&report->cpu);
+    heap_finish(&report->heap);
     counters_finish(&report->counters);
     memory_free(report->memory);
     steps_finish(&report->steps);

@@ -15,6 +15,7 @@
 #include "analysis/counters.h"
 #include "analysis/cpu_account.h"
 #include "analysis/gaps.h"
+#include "analysis/heap.h"
 #include "analysis/host.h"
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
@@ -86,6 +87,7 @@ struct report {
     struct ranges ranges;
     struct samples samples;
     struct cpu_account cpu;
+    struct heap heap;
     struct counters counters;
     struct memory_use *memory; /* by device id; [0] host */
     struct steps steps;

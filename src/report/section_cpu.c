@@ -316,3 +316,84 @@ const struct section section_cpu_parallelism = {.key = "parallelism",
                                                 .note = levels_note,
                                                 .sentence = levels_sentence,
                                                 .rows = "levels"};
+
+/* ---- host memory ---- */
+
+static const void *site_row(const void *source, size_t index) {
+    const struct heap *heap = &REPORT(source)->heap;
+    return index < heap->site_count ? &heap->sites[index] : NULL;
+}
+
+static struct value site_text(const struct report *report, const struct heap_site *site,
+                              const uint32_t *names) {
+    return site->function ? value_text(trace_text(report->model.trace, names[site->function]))
+                          : value_unknown();
+}
+
+#define SITE(name, ...) REPORT_VALUE(name, struct heap_site, __VA_ARGS__)
+SITE(site_kept, value_integer((int64_t)at->kept))
+SITE(site_live, value_integer((int64_t)at->live))
+SITE(site_peak, value_integer((int64_t)at->peak))
+SITE(site_allocated, value_integer((int64_t)at->allocated))
+SITE(site_samples, value_integer((int64_t)at->samples))
+SITE(site_function, site_text(of->report, at, of->report->model.trace->stack.function))
+SITE(site_module, site_text(of->report, at, of->report->model.trace->stack.module))
+
+static const struct column site_columns[] = {
+    {"allocated_bytes", "allocated", UNIT_BYTES, 0, site_allocated},
+    {"peak_bytes", "peak", UNIT_BYTES, 0, site_peak},
+    {"live_bytes", "at the end", UNIT_BYTES, 0, site_live},
+    {"kept_bytes", "never freed", UNIT_BYTES, 0, site_kept},
+    {"samples", "samples", UNIT_COUNT, 0, site_samples},
+    {"function", "function", UNIT_TEXT, COLUMN_FLEXIBLE, site_function},
+    {"module", NULL, UNIT_TEXT, 0, site_module},
+    {0},
+};
+
+static bool sites_note(const void *source, struct buffer *line) {
+    const struct heap *heap = &REPORT(source)->heap;
+    char bytes[FORMAT_SIZE];
+    buffer_printf(line, "about %s allocated; never freed: of what was allocated after a quarter",
+                  format_bytes(heap->allocated, bytes));
+    return heap->is_sampled;
+}
+
+const struct section section_heap = {.key = "heap",
+                                     .title = "Heap",
+                                     .columns = site_columns,
+                                     .row = site_row,
+                                     .note = sites_note,
+                                     .rows = "functions"};
+
+static const void *resident_row(const void *source, size_t index) {
+    const struct heap *heap = &REPORT(source)->heap;
+    return index < heap->process_count ? &heap->processes[index] : NULL;
+}
+
+#define RESIDENT(name, ...) REPORT_VALUE(name, struct heap_process, __VA_ARGS__)
+RESIDENT(resident_name, value_text(at->name))
+RESIDENT(resident_peak, value_integer((int64_t)at->peak))
+RESIDENT(resident_at, value_integer(at->peak_time - of->report->model.first))
+RESIDENT(resident_middle, value_integer((int64_t)at->middle))
+RESIDENT(resident_last, value_integer((int64_t)at->last))
+
+static const struct column resident_columns[] = {
+    {"peak_bytes", "peak", UNIT_BYTES, 0, resident_peak},
+    {"peak_at_ns", "at", UNIT_NS, 0, resident_at},
+    {"middle_bytes", "in the middle", UNIT_BYTES, 0, resident_middle},
+    {"last_bytes", "last", UNIT_BYTES, 0, resident_last},
+    {"process", "process", UNIT_TEXT, COLUMN_FLEXIBLE, resident_name},
+    {0},
+};
+
+static bool resident_note(const void *source, struct buffer *line) {
+    (void)line;
+    return REPORT(source)->heap.process_count > 0;
+}
+
+const struct section section_resident = {.key = "resident",
+                                         .title = "Resident memory",
+                                         .columns = resident_columns,
+                                         .row = resident_row,
+                                         .note = resident_note,
+                                         .rows = "processes"};

@@ -181,15 +181,25 @@ struct segment_state {
 };
 
 static const uint16_t min_bytes[SPOOL_KINDS] = {
-    [SPOOL_END] = sizeof(struct spool_head),        [SPOOL_TEXT] = sizeof(struct spool_text),
-    [SPOOL_THREAD] = sizeof(struct spool_thread),   [SPOOL_CALL] = sizeof(struct spool_call),
-    [SPOOL_KERNEL] = sizeof(struct spool_kernel),   [SPOOL_COPY] = sizeof(struct spool_copy),
-    [SPOOL_RANGE] = sizeof(struct spool_range),     [SPOOL_RANGE_OPEN] = sizeof(struct spool_range),
-    [SPOOL_RANGE_END] = sizeof(struct spool_range), [SPOOL_MARK] = sizeof(struct spool_mark),
-    [SPOOL_WAIT] = sizeof(struct spool_wait),       [SPOOL_MEMORY] = sizeof(struct spool_memory),
-    [SPOOL_DEVICE] = sizeof(struct spool_device),   [SPOOL_QUEUE] = sizeof(struct spool_queue),
-    [SPOOL_CLOCK] = sizeof(struct spool_clock),     [SPOOL_DROPPED] = sizeof(struct spool_dropped),
-    [SPOOL_META] = sizeof(struct spool_meta),       [SPOOL_PAUSED] = sizeof(struct spool_paused),
+    [SPOOL_END] = sizeof(struct spool_head),
+    [SPOOL_TEXT] = sizeof(struct spool_text),
+    [SPOOL_THREAD] = sizeof(struct spool_thread),
+    [SPOOL_CALL] = sizeof(struct spool_call),
+    [SPOOL_KERNEL] = sizeof(struct spool_kernel),
+    [SPOOL_COPY] = sizeof(struct spool_copy),
+    [SPOOL_RANGE] = sizeof(struct spool_range),
+    [SPOOL_RANGE_OPEN] = sizeof(struct spool_range),
+    [SPOOL_RANGE_END] = sizeof(struct spool_range),
+    [SPOOL_MARK] = sizeof(struct spool_mark),
+    [SPOOL_WAIT] = sizeof(struct spool_wait),
+    [SPOOL_MEMORY] = sizeof(struct spool_memory),
+    [SPOOL_DEVICE] = sizeof(struct spool_device),
+    [SPOOL_QUEUE] = sizeof(struct spool_queue),
+    [SPOOL_CLOCK] = sizeof(struct spool_clock),
+    [SPOOL_DROPPED] = sizeof(struct spool_dropped),
+    [SPOOL_META] = sizeof(struct spool_meta),
+    [SPOOL_PAUSED] = sizeof(struct spool_paused),
+    [SPOOL_ALLOCATION] = sizeof(struct spool_allocation),
 };
 
 /* The current state of a segment; sequence 0 when it is invalid. */

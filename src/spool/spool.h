@@ -54,10 +54,11 @@ enum spool_kind {
     SPOOL_MEMORY, /* struct spool_memory */
     SPOOL_DEVICE, /* struct spool_device: before its first activity */
     SPOOL_QUEUE,
-    SPOOL_CLOCK,   /* error bound of the device's clock against CLOCK_MONOTONIC */
-    SPOOL_DROPPED, /* number of records lost by the source, and why */
-    SPOOL_META,    /* key and value */
-    SPOOL_PAUSED,  /* struct spool_paused: the process is not recorded */
+    SPOOL_CLOCK,      /* error bound of the device's clock against CLOCK_MONOTONIC */
+    SPOOL_DROPPED,    /* number of records lost by the source, and why */
+    SPOOL_META,       /* key and value */
+    SPOOL_PAUSED,     /* struct spool_paused: the process is not recorded */
+    SPOOL_ALLOCATION, /* struct spool_allocation: a sampled allocation, or its release */
     SPOOL_KINDS
 };
 
@@ -167,6 +168,13 @@ struct spool_dropped {
 struct spool_meta {
     struct spool_head head; /* text: the key */
     uint32_t value, unused; /* text number */
+};
+struct spool_allocation {
+    struct spool_head head;
+    int64_t time;
+    uint64_t address, bytes; /* bytes that the sample stands for */
+    uint32_t released, count;
+    uint64_t frames[]; /* return addresses less one, innermost first */
 };
 /* Written twice: without an end when the pause begins, and again when it ends. */
 struct spool_paused {

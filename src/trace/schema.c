@@ -29,6 +29,7 @@
 #define COUNTER_COLUMN(column, type) COLUMN(counter, column, type)
 #define STATE_COLUMN(column, type) COLUMN(state, column, type)
 #define USAGE_COLUMN(column, type) COLUMN(usage, column, type)
+#define ALLOCATION_COLUMN(column, type) COLUMN(allocation, column, type)
 
 #define TABLE_COLUMN_LIST(table, TABLE, fourcc)                                                    \
     static const struct column_info columns_of_##table[] = {TABLE##_COLUMNS(TABLE##_COLUMN)};      \
@@ -74,6 +75,7 @@ column_namer *column_names(enum trace_table table, unsigned column) {
         {TABLE_RANGE, "category", range_category_name},
         {TABLE_WAIT, "kind", wait_kind_name},
         {TABLE_MEMORY, "operation", memory_operation_name},
+        {TABLE_ALLOCATION, "operation", memory_operation_name},
         {TABLE_STATE, "state", thread_state_name},
         {TABLE_STATE, "blocked_on", blocked_on_name},
     };

@@ -147,6 +147,16 @@
  * blocked. */
 #define USAGE_COLUMNS(X) X(time, TIME) X(thread, THREAD) X(user, I64) X(kernel, I64) X(ready, I64)
 
+/* A sampled allocation of the heap, or its release. */
+#define ALLOCATION_COLUMNS(X)                                                                      \
+    X(time, TIME)                                                                                  \
+    X(thread, THREAD)                                                                              \
+    X(operation, U8) /* enum memory_operation */                                                   \
+    X(bytes, U64)    /* that the sample stands for */                                              \
+    X(address, U64)  /* joins it with its release, within a process; 0 = its release is not known  \
+                      */                                                                           \
+    X(stack, STACK)
+
 /* T(table, TABLE, fourcc): entities first, then events. */
 #define TRACE_TABLES(T)                                                                            \
     T(meta, META, "META")                                                                          \
@@ -164,7 +174,8 @@
     T(sample, SAMPLE, "SAMP")                                                                      \
     T(counter, COUNTER, "COUN")                                                                    \
     T(state, STATE, "STAT")                                                                        \
-    T(usage, USAGE, "USAG")
+    T(usage, USAGE, "USAG")                                                                        \
+    T(allocation, ALLOCATION, "ALLO")
 
 enum activity_kind { ACTIVITY_KERNEL, ACTIVITY_COPY, ACTIVITY_SET, ACTIVITY_KINDS };
 enum copy_direction {

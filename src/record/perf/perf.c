@@ -189,6 +189,14 @@ uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t
     return thread ? perf_thread_row_of(&perf->threads, thread, writer) : 0;
 }
 
+uint32_t perf_stack_row(struct perf *perf, struct trace_writer *writer, int64_t pid,
+                        const uint64_t *addresses, size_t count) {
+    struct perf_chain chain = {.count = count < STACK_FRAMES_MAX ? count : STACK_FRAMES_MAX};
+    use_writer(perf, writer);
+    memcpy(chain.addresses, addresses, chain.count * sizeof *addresses);
+    return stack_rows_find(&perf->stacks, perf->symbols, (pid_t)pid, &chain, writer);
+}
+
 /* The body of a record, read field by field. Missing fields are zero. */
 struct body {
     const uint8_t *at;

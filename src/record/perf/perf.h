@@ -70,6 +70,9 @@ const char *perf_note(const struct perf *perf, unsigned index);
 
 /* The row of a thread, for other sources that write about it. */
 uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t pid, int64_t tid);
+/* The row of a stack of user addresses, innermost first. */
+uint32_t perf_stack_row(struct perf *perf, struct trace_writer *writer, int64_t pid,
+                        const uint64_t *addresses, size_t count);
 /* After trace_writer_next_session(), which restarts the ids. A change of writer is detected. */
 void perf_reset_rows(struct perf *perf);
 

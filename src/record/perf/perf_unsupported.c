@@ -78,6 +78,12 @@ uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t
     return 0;
 }
 
+uint32_t perf_stack_row(struct perf *perf, struct trace_writer *writer, int64_t pid,
+                        const uint64_t *addresses, size_t count) {
+    (void)perf, (void)writer, (void)pid, (void)addresses, (void)count;
+    return 0;
+}
+
 void perf_reset_rows(struct perf *perf) {
     (void)perf;
 }
