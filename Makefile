@@ -69,7 +69,7 @@ simd_flags_avx2 := -mavx2 -mfma -mf16c -mbmi2
 simd_flags_avx512 := $(simd_flags_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
 simd_objects := $(foreach isa,$(simd_isas),$(simd_sources:%.c=$(BUILD)/%.$(isa).o))
 # Files that are embedded in the program byte by byte.
-embedded := src/bench/peer/peer.py $(wildcard src/gen/kernels/*)
+embedded := src/bench/peer/peer.py $(wildcard src/gen/kernels/* src/bench/*/*.cl)
 page_object := $(BUILD)/web/page.html.o
 embedded_objects := $(embedded:%=$(BUILD)/%.o) $(page_object)
 objects := $(sources:%.c=$(BUILD)/%.o) $(simd_objects) $(embedded_objects)
@@ -85,7 +85,6 @@ bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
 # without it. The first and fuzz/driver share sanitized objects; fuzz-driver has those of $(CC).
 fuzz_sources := $(filter-out tests/fuzz/driver.c tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
 fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(fuzz_sources) src/record/symbols/cfi.c $(wildcard src/tensor/weights/*.c) \
-    src/cmd/info_gather.c src/cmd/info_json.c src/cmd/info_text.c src/cmd/whatif_json.c src/cmd/whatif_print.c \
     $(filter-out src/bench/% src/cmd/% src/abi/% src/machine/% src/device/% src/gen/% src/query/% src/record/% src/tensor/%,$(sources)))
 fuzz_mains := $(BUILD)/fuzz/tests/fuzz/libfuzzer.o $(BUILD)/fuzz/tests/fuzz/driver.o
 fuzz_programs := $(if $(FUZZ_CC),$(BUILD)/fuzz/ridge-fuzz $(BUILD)/fuzz/driver)
@@ -109,6 +108,10 @@ all: $(BUILD)/ridge $(BUILD)/$(shared_library) $(BUILD)/libridge.a $(BUILD)/$(pr
 
 $(BUILD)/ridge: $(objects)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(objects) $(LDLIBS)
+
+# The same objects with the leak sanitizer, for tests/long/leaks.
+$(BUILD)/ridge-leaks: $(objects)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -fsanitize=leak -o $@ $(objects) $(LDLIBS)
 
 $(BUILD)/$(soname): $(runtime_objects)
 	$(call quiet,LINK)$(CC) $(if $(on_macos),-dynamiclib -install_name @rpath/$(soname),-shared -Wl$(comma)-soname$(comma)$(soname) -Wl$(comma)--as-needed) \
@@ -198,7 +201,7 @@ test: test-programs
 test-programs: $(test_programs) all
 
 # What takes longer: all of `make test` under sanitizers, the fuzzers, and tests/long.
-test-long: test-programs $(fuzz_programs)
+test-long: test-programs $(fuzz_programs) $(BUILD)/ridge-leaks
 	@$(MAKE) --no-print-directory BUILD="$(BUILD)/sanitized" SAN=address,undefined CFLAGS="-O1 -g1" test-programs
 	BUILD="$(BUILD)" CC="$(CC)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
 

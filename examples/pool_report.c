@@ -30,7 +30,7 @@ static bool report(const ridge_device *device, const char *when) {
            stats.pooled_buffers, stats.size_classes, stats.pooled_bytes);
     printf("  in tensors    %" PRIu64 " bytes, %" PRIu64 " asked for\n", stats.used_bytes,
            stats.requested_bytes);
-    printf("  high water    %" PRIu64 " bytes\n", stats.high_water_bytes);
+    printf("  peak          %" PRIu64 " bytes\n", stats.high_water_bytes);
     printf("  allocations   %" PRIu64 ", %" PRIu64 " reused: %.1f%%\n", stats.allocations,
            stats.reuses, 100 * stats.reuse_rate);
     return true;

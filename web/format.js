@@ -40,6 +40,11 @@ export function formatRate(rate, digits = 3) {
     return Number.isFinite(rate) ? `${scaled(rate, ['B', 'KB', 'MB', 'GB', 'TB', 'PB', 'EB'], 1000, digits)}/s` : '-';
 }
 
+// Operations a second as "12.3 TFLOP/s"
+export function formatFlops(rate, digits = 3) {
+    return formatRate(rate, digits).replace('B/s', 'FLOP/s');
+}
+
 // 0.1234 as "12.3 %"; a non-zero share is never 0.0 %, and one below the whole never 100 %
 export function formatPercent(ratio) {
     if (!Number.isFinite(ratio))

@@ -35,6 +35,7 @@ const byId = (id) => document.getElementById(id);
 function makePage() {
     const handlers = new Map();
     const page = {
+        sections: {}, // by key: the titles and units of the report's tables
         reports: [],
         traces: [],
         theme: 'light',
@@ -136,6 +137,7 @@ async function buildSection(page, [id, title, build]) {
 }
 
 async function readData(page) {
+    page.sections = await decodeReport(byId('sections-0').textContent);
     for (let i = 0; byId(`report-${i}`); i++) {
         const report = byId(`report-${i}`);
         const events = byId(`events-${i}`);

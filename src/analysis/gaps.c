@@ -50,7 +50,7 @@ static void gap_names_finish(struct gap_names *names) {
     *names = (struct gap_names){0};
 }
 
-static void name_tally_add(struct name_tally *tally, uint32_t name, int64_t time) {
+static void name_tally_add(struct name_tally *tally, uint32_t name, int64_t time, uint64_t pieces) {
     struct gap_names *names = &tally->names;
     size_t place;
     if (!key_index_find(&tally->index, name, &place, &tally->status))
@@ -62,7 +62,7 @@ static void name_tally_add(struct name_tally *tally, uint32_t name, int64_t time
     }
     if (place < names->count) {
         names->list[place].time += time;
-        names->list[place].gaps += time > 0;
+        names->list[place].gaps += pieces;
     }
 }
 
@@ -157,10 +157,9 @@ static bool queue_waits_between(struct queue_waits *waits, const struct trace *t
 
 /* ---- The walk ---- */
 
-struct thread_cursor {
-    struct host_cursor host;
-    struct state_cursor state;
-};
+/* What time of the host is charged to: a cause, and names of host code, synchronizations and thread
+ * states. */
+enum { CHARGE_HOST = CAUSE_COUNT, CHARGE_SYNC, CHARGE_STATE, CHARGES = CHARGE_STATE + STATES };
 
 struct walk {
     const struct model *model;
@@ -179,6 +178,7 @@ struct walk {
 
     uint32_t device;
     struct gap_intervals *intervals; /* collects every part of every gap; NULL: not wanted */
+    struct host_charges *charges;    /* collects charges of host time; NULL: they go to the gap */
     struct status *status;           /* the first failure */
     bool failed;
 };
@@ -199,6 +199,8 @@ static struct thread_cursor *cursor_of(struct walk *walk, uint32_t thread) {
 /* How much of [start, end) is selected. */
 static int64_t selected(const struct walk *walk, int64_t start, int64_t end) {
     size_t cursor = walk->clip_cursor;
+    if (!walk->selection)
+        return end - start;
     return end > start ? selection_overlap(walk->selection, start, end, &cursor) : 0;
 }
 
@@ -221,12 +223,32 @@ static void add_interval(struct walk *walk, enum gap_cause cause, int64_t start,
                                                                 .cause = (uint8_t)cause};
 }
 
+static struct name_tally *tally_of(struct walk *walk, unsigned kind) {
+    return kind == CHARGE_HOST   ? &walk->host_names
+           : kind == CHARGE_SYNC ? &walk->sync_names
+                                 : &walk->state_names[kind - CHARGE_STATE];
+}
+
+static void add_charge(struct walk *walk, unsigned kind, uint32_t name, int64_t time,
+                       uint64_t pieces) {
+    if (walk->charges)
+        walk->failed |= !host_charges_add(walk->charges, kind, name, time, walk->status);
+    else if (kind < CAUSE_COUNT)
+        walk->gap.cause[kind] += time;
+    else
+        name_tally_add(tally_of(walk, kind), name, time, pieces);
+}
+
+static void add_name(struct walk *walk, unsigned kind, uint32_t name, int64_t time) {
+    add_charge(walk, kind, name, time, time > 0);
+}
+
 /* Charges [start, end) to a cause of the current gap, as far as it is selected. */
 static int64_t add_cause(struct walk *walk, enum gap_cause cause, int64_t start, int64_t end) {
     int64_t time = selected(walk, start, end);
     if (walk->intervals && end > start)
         add_interval(walk, cause, start, end);
-    walk->gap.cause[cause] += time;
+    add_charge(walk, cause, 0, time, time > 0);
     return time;
 }
 
@@ -265,44 +287,97 @@ static uint32_t waiting_function(const struct walk *walk, uint32_t thread,
 /* Host code under `name`, and the state of the thread meanwhile. */
 static void add_host(struct walk *walk, uint32_t thread, uint32_t name, int64_t start,
                      int64_t end) {
-    name_tally_add(&walk->host_names, name, add_cause(walk, CAUSE_HOST, start, end));
+    add_name(walk, CHARGE_HOST, name, add_cause(walk, CAUSE_HOST, start, end));
     while (walk->gaps->states_known && start < end) {
         struct state_interval interval =
             states_next(&walk->host->states, &cursor_of(walk, thread)->state, thread, start, end);
         uint32_t function = waiting_function(walk, thread, &interval);
-        name_tally_add(&walk->state_names[interval.state], function ? function : name,
-                       selected(walk, interval.start, interval.end));
+        add_name(walk, CHARGE_STATE + interval.state, function ? function : name,
+                 selected(walk, interval.start, interval.end));
         start = interval.end;
     }
+}
+
+/* Charges the thread's next interval from `start` on, and returns its end. */
+static int64_t walk_interval(struct walk *walk, uint32_t thread, int64_t start, int64_t end) {
+    const struct trace *trace = walk->model->trace;
+    struct host_interval interval =
+        host_next(walk->host, &cursor_of(walk, thread)->host, thread, start, end);
+    if (interval.call == NO_ROW) {
+        add_host(walk, thread,
+                 interval.range != NO_ROW ? trace->range.name[interval.range] : interval.function,
+                 interval.start, interval.end);
+        return interval.end;
+    }
+    enum gap_cause cause = cause_of_call(walk, interval.call);
+    uint32_t name = trace->call.name[interval.call];
+    if (cause == CAUSE_HOST)
+        add_host(walk, thread, name, interval.start, interval.end);
+    else if (cause == CAUSE_SYNC)
+        add_name(walk, CHARGE_SYNC, name, add_cause(walk, cause, interval.start, interval.end));
+    else
+        add_cause(walk, cause, interval.start, interval.end);
+    return interval.end;
+}
+
+static void advance_cursor(struct thread_cursor *cursor, const struct thread_cursor *to) {
+    if (!cursor->host.started || cursor->host.call < to->host.call)
+        *cursor = *to;
+}
+
+/* Charges the sums of blocks [from, until). For drawing they are one interval of their main cause:
+ * otherwise the intervals of thousands of devices would each span the calls for all others. */
+static void add_blocks(struct walk *walk, const struct thread_totals *sums, size_t from,
+                       size_t until) {
+    int64_t start = sums->boundaries[from];
+    struct gap part = {0};
+    while (from < until) {
+        const struct host_charge *charges;
+        size_t count;
+        from = thread_totals_node(sums, from, until, &charges, &count);
+        for (size_t i = 0; i < count; i++) {
+            add_charge(walk, charges[i].kind, charges[i].name, charges[i].time, charges[i].pieces);
+            if (charges[i].kind < CAUSE_COUNT)
+                part.cause[charges[i].kind] += charges[i].time;
+        }
+    }
+    if (walk->intervals)
+        add_interval(walk, gap_main_cause(&part), start, sums->boundaries[until]);
+}
+
+/* Charges whole blocks from `start` on, and returns the end of the last. The first interval of a
+ * walk may differ from those of the blocks, because a sample names the time up to the next one;
+ * from the start of any block on they are the same. A gap is selected in full. */
+static int64_t walk_blocks(struct walk *walk, uint32_t thread, int64_t start, int64_t end) {
+    enum { DRAWN_MIN = 32 };
+    const struct gap_totals *totals = walk->host->totals;
+    const struct thread_totals *sums = totals ? &totals->threads[thread] : NULL;
+    if (!sums || sums->blocks == 0 || walk->charges)
+        return start;
+    size_t block = thread_totals_find(sums, start);
+    if (block == sums->blocks)
+        return start;
+    struct thread_cursor *cursor = cursor_of(walk, thread);
+    advance_cursor(cursor, &sums->cursors[block]);
+    size_t until = thread_totals_find(sums, end);
+    until += sums->boundaries[until + 1] <= end;
+    if (sums->boundaries[block] != start || until < block + (walk->intervals ? DRAWN_MIN : 1))
+        return start;
+    add_blocks(walk, sums, block, until);
+    *cursor = sums->cursors[until];
+    return sums->boundaries[until];
 }
 
 /* The launching thread between the gap's start and its own launch call. */
 static void walk_host(struct walk *walk, uint32_t thread, int64_t start, int64_t end) {
-    const struct trace *trace = walk->model->trace;
     while (start < end) {
-        struct host_interval interval =
-            host_next(walk->host, &cursor_of(walk, thread)->host, thread, start, end);
-        if (interval.call != NO_ROW) {
-            enum gap_cause cause = cause_of_call(walk, interval.call);
-            uint32_t name = trace->call.name[interval.call];
-            if (cause == CAUSE_HOST)
-                add_host(walk, thread, name, interval.start, interval.end);
-            else if (cause == CAUSE_SYNC)
-                name_tally_add(&walk->sync_names, name,
-                               add_cause(walk, cause, interval.start, interval.end));
-            else
-                add_cause(walk, cause, interval.start, interval.end);
-        } else {
-            add_host(walk, thread,
-                     interval.range != NO_ROW ? trace->range.name[interval.range]
-                                              : interval.function,
-                     interval.start, interval.end);
-        }
-        start = interval.end;
+        start = walk_blocks(walk, thread, start, end);
+        if (start < end)
+            start = walk_interval(walk, thread, start, end);
     }
 }
 
-static void split_gap(struct walk *walk) {
+static void attribute_gap(struct walk *walk) {
     const struct model *model = walk->model;
     const struct trace *trace = model->trace;
     struct gap *gap = &walk->gap;
@@ -323,7 +398,7 @@ static void split_gap(struct walk *walk) {
         enum gap_cause cause = cause_of_call(walk, call);
         int64_t time = add_cause(walk, cause == CAUSE_HOST ? CAUSE_LAUNCH : cause, at, until);
         if (cause == CAUSE_SYNC)
-            name_tally_add(&walk->sync_names, trace->call.name[call], time);
+            add_name(walk, CHARGE_SYNC, trace->call.name[call], time);
         at = until;
     }
     if (at < gap->end)
@@ -358,7 +433,7 @@ static unsigned bucket_of(int64_t length) {
 static bool end_gap(struct walk *walk, struct status *status) {
     struct gaps *gaps = walk->gaps;
     int64_t length = 0;
-    split_gap(walk);
+    attribute_gap(walk);
     if (walk->failed)
         return false;
     for (unsigned cause = 0; cause < CAUSE_COUNT; cause++) {
@@ -459,6 +534,62 @@ static void walk_finish(struct walk *walk) {
     name_tally_finish(&walk->sync_names);
     for (unsigned state = 0; state < STATES; state++)
         name_tally_finish(&walk->state_names[state]);
+}
+
+static bool sum_thread(struct walk *walk, uint32_t thread, struct thread_totals *totals) {
+    const struct model *model = walk->model;
+    const struct host *host = walk->host;
+    size_t first = model->thread_calls[thread], last = model->thread_calls[thread + 1];
+    while (last > first && model->call_nested[last - 1]) /* blocks end between intervals */
+        last--;
+    if (last - first <= GAP_BLOCK)
+        return true;
+    int64_t start = model->trace->call.start[first], end = model->trace->call.start[last - 1];
+    if (host->thread_first[thread] < host->thread_first[thread + 1] &&
+        host->change_time[host->thread_first[thread]] < start)
+        start = host->change_time[host->thread_first[thread]];
+    bool ok = true;
+    while (start < end && ok) {
+        ok = thread_totals_block(totals, start, cursor_of(walk, thread), walk->charges,
+                                 walk->status);
+        for (unsigned i = 0; i < GAP_BLOCK && start < end && ok; i++)
+            start = walk_interval(walk, thread, start, end);
+        ok = ok && !walk->failed;
+    }
+    return ok &&
+           (totals->levels == 0 || (thread_totals_block(totals, start, cursor_of(walk, thread),
+                                                        walk->charges, walk->status) &&
+                                    thread_totals_sum(totals, walk->status)));
+}
+
+static size_t devices_in_use(const struct model *model) {
+    size_t devices = 0;
+    for (size_t i = 0; i < model->trace->device.count; i++)
+        devices += model->device_first[i + 1] > model->device_first[i];
+    return devices;
+}
+
+bool gaps_sum_threads(const struct model *model, const struct host *host, struct gap_totals *totals,
+                      struct status *status) {
+    enum { DEVICES_MIN = 32 };
+    struct gaps gaps = {.states_known = states_known(&host->states)};
+    struct host_charges charges = {0};
+    size_t threads = model->trace->thread.count;
+    memset(totals, 0, sizeof *totals);
+    if (devices_in_use(model) < DEVICES_MIN)
+        return true;
+    totals->threads = memory_allocate(threads, sizeof *totals->threads, status);
+    totals->count = threads;
+    bool ok = totals->threads != NULL;
+    for (uint32_t thread = 1; thread < threads && ok; thread++) {
+        struct walk walk = {
+            .model = model, .host = host, .gaps = &gaps, .charges = &charges, .status = status};
+        ok = walk_begin(&walk, status) && sum_thread(&walk, thread, &totals->threads[thread]);
+        walk_finish(&walk);
+        charges.count = 0;
+    }
+    memory_free(charges.list);
+    return ok;
 }
 
 static bool list_states(struct walk *walk, struct status *status) {

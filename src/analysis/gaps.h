@@ -4,6 +4,7 @@
 #ifndef RIDGE_ANALYSIS_GAPS_H
 #define RIDGE_ANALYSIS_GAPS_H
 
+#include "analysis/gap_totals.h"
 #include "analysis/host.h"
 #include "analysis/model.h"
 
@@ -74,6 +75,12 @@ struct gaps {
     struct gap top[GAP_TOP];              /* longest first */
     size_t top_count;
 };
+
+/* Sums the host time of all threads, for gaps_find() with host->totals set: the same results, in
+ * time that does not grow with the calls in a gap. Does nothing where there are few devices. On
+ * failure finish the totals too. */
+bool gaps_sum_threads(const struct model *model, const struct host *host, struct gap_totals *totals,
+                      struct status *status);
 
 bool gaps_find(const struct model *model, const struct host *host, uint32_t device,
                const struct selection *selection, struct gaps *gaps, struct status *status);

@@ -12,6 +12,8 @@ struct wait_index {
     uint32_t *rows; /* of trace->wait by (queue, start) */
 };
 
+struct gap_totals;
+
 /* The innermost range over time, per thread. */
 struct host {
     const struct model *model;
@@ -22,7 +24,8 @@ struct host {
     size_t *thread_samples; /* by thread */
     uint32_t *stands_for;   /* by stack: see analysis/stacks.h */
     struct states states;
-    struct wait_index waits; /* of queues, for all devices */
+    struct wait_index waits;         /* of queues, for all devices */
+    const struct gap_totals *totals; /* see gaps_sum_threads(); NULL: none */
 };
 
 bool host_build(struct host *host, const struct model *model, struct status *status);

@@ -1,8 +1,14 @@
 /* Kernel names of the known libraries: cuBLAS and cuDNN (xmma, nvjet, cutlass, fprop, dgrad,
- * wgrad), rocBLAS (Cijk), flash attention in its variants, PyTorch's own, Triton's, and those of
- * ridge's runtime. Substrings are tried in order, the most specific first: a fused softmax is a
- * compiler's kernel before it is a softmax. */
+ * wgrad), rocBLAS (Cijk), flash attention in its variants, PyTorch's own, Triton's, ggml's, and
+ * those of ridge's runtime. Families are tried in order, the most specific first: a fused softmax
+ * is a compiler's kernel before it is a softmax.
+ *
+ * A distinctive part ("cutlass") may stand anywhere in a name. An ordinary word ("mul", "conv")
+ * must be a whole word of it: simulate_particles multiplies nothing that is known here. */
 #include "analysis/kernel_class.h"
+
+#include <ctype.h>
+#include <string.h>
 
 #include "base/array.h"
 
@@ -13,13 +19,54 @@ static bool has_any(struct text name, const char *const *parts) {
     return false;
 }
 
+/* Names are written as snake_case, camelCase or both: a word begins after anything that is not a
+ * letter or digit, where a digit meets a letter, and where an upper-case letter follows a
+ * lower-case one or ends an acronym (CUDAFunctor). */
+static bool is_boundary(struct text name, size_t at) {
+    if (at == 0 || at >= name.length)
+        return true;
+    unsigned char before = (unsigned char)name.data[at - 1], after = (unsigned char)name.data[at];
+    if (!isalnum(before) || !isalnum(after) || !isdigit(before) != !isdigit(after))
+        return true;
+    if (!isupper(after))
+        return false;
+    return islower(before) || (at + 1 < name.length && islower((unsigned char)name.data[at + 1]));
+}
+
+static bool equal_ignoring_case(const char *a, const char *lower, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (tolower((unsigned char)a[i]) != lower[i])
+            return false;
+    return true;
+}
+
+static bool has_word(struct text name, const char *word) {
+    size_t length = strlen(word);
+    for (size_t at = 0; at + length <= name.length; at++)
+        if (equal_ignoring_case(name.data + at, word, length) && is_boundary(name, at) &&
+            is_boundary(name, at + length))
+            return true;
+    return false;
+}
+
+/* `words` in lower case. */
+static bool has_any_word(struct text name, const char *const *words) {
+    for (; *words; words++)
+        if (has_word(name, *words))
+            return true;
+    return false;
+}
+
 static bool is_product(struct text name) {
-    static const char *const parts[] = {
-        "gemm",  "Gemm",      "GEMM",        "matmul", "conv",    "wgrad", "dgrad", "fprop",
-        "flash", "fmha",      "attention",   "cublas", "cutlass", "Cijk_", "nvjet", "winograd",
-        "xmma",  "triton_mm", "triton_tem_", "scudnn", "product", NULL};
-    static const char *const not_these[] = {"convert", "elementwise", NULL};
-    return has_any(name, parts) && !has_any(name, not_these);
+    static const char *const parts[] = {"gemm",    "Gemm",      "GEMM",        "matmul", "wgrad",
+                                        "dgrad",   "fprop",     "fmha",        "cublas", "cutlass",
+                                        "Cijk_",   "nvjet",     "winograd",    "xmma",   "scudnn",
+                                        "mul_mat", "triton_mm", "triton_tem_", NULL};
+    static const char *const words[] = {"conv",    "convolve", "convolution", "conv2d", "conv1d",
+                                        "conv3d",  "flash",    "attention",   "attn",   "mha",
+                                        "product", "fattn",    "mmq",         "mmvq",   NULL};
+    return (has_any(name, parts) || has_any_word(name, words)) &&
+           text_find(name, "elementwise") < 0;
 }
 
 /* Ridge's runtime names a kernel after its operations and type: fused_relu_f32 is a single
@@ -52,13 +99,16 @@ enum kernel_class kernel_class(struct text name) {
                                         "unrolled_elementwise", NULL};
     static const char *const strided[] = {
         "elementwise_kernel", "transpose", "Transpose", "permute", "copy_", "_copy", NULL};
-    static const char *const solvers[] = {"sort", "Sort", "scan",  "Scan", "cumsum",
-                                          "topk", "TopK", "radix", NULL};
+    static const char *const solvers[] = {"sort",    "scan", "cumsum", "cumprod",
+                                          "argsort", "topk", "radix",  NULL};
+    static const char *const streaming_parts[] = {
+        "layernorm", "LayerNorm", "rmsnorm", "RMSNorm",     "batchnorm", "BatchNorm",
+        "groupnorm", "GroupNorm", "CatArr",  "elementwise", NULL};
     static const char *const streaming[] = {
-        "softmax", "SoftMax", "norm", "Norm",  "reduce", "Reduce",      "index",
-        "gather",  "scatter", "copy", "Copy",  "CatArr", "embedding",   "dropout",
-        "pool",    "bn_",     "cat_", "sum",   "map_",   "elementwise", "add",
-        "mul",     "relu",    "gelu", "loop_", "stream", NULL};
+        "softmax", "soft_max", "norm",   "reduce",  "reduction", "index", "gather", "scatter",
+        "copy",    "cpy",      "concat", "cat",     "embedding", "rope",  "pool",   "pooling",
+        "bn",      "sum",      "map",    "dropout", "add",       "mul",   "relu",   "gelu",
+        "loop",    "stream",   "silu",   "sub",     "div",       "scale", NULL};
     if (has_any(name, collective))
         return KERNEL_COLLECTIVE;
     if (is_product(name))
@@ -67,13 +117,14 @@ enum kernel_class kernel_class(struct text name) {
         return KERNEL_ELEMENTWISE;
     if (has_any(name, fused))
         return KERNEL_FUSED;
-    if (has_any(name, solvers))
+    if (has_any_word(name, solvers))
         return KERNEL_SORT_SCAN;
     if (has_any(name, plain))
         return KERNEL_ELEMENTWISE;
     if (has_any(name, strided))
         return KERNEL_STRIDED;
-    return has_any(name, streaming) ? KERNEL_STREAMING : KERNEL_OTHER;
+    return has_any(name, streaming_parts) || has_any_word(name, streaming) ? KERNEL_STREAMING
+                                                                           : KERNEL_OTHER;
 }
 
 bool kernel_class_moves_memory(unsigned class) {
@@ -118,6 +169,23 @@ unsigned kernel_elementwise_arrays(struct text kernel) {
     return arrays ? arrays : is_binary(kernel) ? 3 : 2;
 }
 
+unsigned kernel_elements_per_thread(struct text name) {
+    static const char vectorized[] = "vectorized_elementwise_kernel<";
+    static const char *const mixed[] = {"bool", "Compare", "Cast", "copy", NULL};
+    ptrdiff_t at = text_find(name, vectorized);
+    bool wide = text_find(name, "double") >= 0 && text_find(name, "float") >= 0;
+    if (has_any(name, mixed) || wide)
+        return 0;
+    if (at < 0)
+        return text_find(name, "unrolled_elementwise_kernel<") >= 0 ? 4 : 0;
+    size_t digit = (size_t)at + sizeof vectorized - 1;
+    struct text width = {name.data + digit, name.length - digit};
+    return text_starts(width, "16,")  ? 16
+           : text_starts(width, "8,") ? 8
+           : text_starts(width, "4,") ? 4
+                                      : 0;
+}
+
 /* ---- Types ---- */
 
 static unsigned element_size(struct text name) {
@@ -136,9 +204,10 @@ static unsigned element_size(struct text name) {
 }
 
 struct kernel_traits kernel_traits_of(struct text name) {
-    static const char *const products[] = {
-        "gemm",  "Gemm",  "GEMM",   "gemv",         "nvjet", "Cijk_", "matmul",    "fprop",
-        "dgrad", "wgrad", "conv2d", "implicit_con", "flash", "fmha",  "attention", NULL};
+    static const char *const products[] = {"gemm",         "Gemm",   "GEMM",    "gemv",  "nvjet",
+                                           "Cijk_",        "matmul", "fprop",   "dgrad", "wgrad",
+                                           "implicit_con", "fmha",   "mul_mat", NULL};
+    static const char *const product_words[] = {"conv2d", "flash", "attention", "attn", NULL};
     static const char *const helpers[] = {"splitKreduce", "splitk_reduce", "SplitKReduce", NULL};
     static const char *const fast_algorithms[] = {"winograd", "Winograd", "fft", NULL};
     static const char *const functions[] = {
@@ -153,13 +222,16 @@ struct kernel_traits kernel_traits_of(struct text name) {
     static const char *const f32[] = {"f32", "float", "sgemm", NULL};
     struct kernel_traits traits = {
         .read = true,
-        .multiplies = has_any(name, products) && !has_any(name, helpers),
+        .multiplies = (has_any(name, products) || has_any_word(name, product_words)) &&
+                      !has_any(name, helpers),
         .fewer_multiplications = has_any(name, fast_algorithms),
         .functions = has_any(name, functions),
         .communicates = has_any(name, communication),
         .matrix_f32 = has_any(name, matrix_f32),
         .bf16 = has_any(name, bf16),
         .size = (uint8_t)element_size(name),
+        .arrays = (uint8_t)kernel_elementwise_arrays(name),
+        .per_thread = (uint8_t)kernel_elements_per_thread(name),
     };
     traits.f16 = !traits.bf16 && has_any(name, f16);
     traits.f32 = !traits.bf16 && !traits.f16 && has_any(name, f32);

@@ -13,7 +13,7 @@ enum kernel_class {
     KERNEL_STREAMING,   /* reductions, normalisations, softmax, gathers, copies */
     KERNEL_MATMUL,      /* products, convolutions, attention on matrix units, or not known */
     KERNEL_MATMUL_F32,  /* products in f32 without matrix units, or in f64 */
-    KERNEL_SORT_SCAN,      /* sorts, scans: bound by their own dependencies */
+    KERNEL_SORT_SCAN,   /* sorts, scans: bound by their own dependencies */
     KERNEL_COLLECTIVE,  /* communication between devices */
     KERNEL_CLASS_COUNT
 };
@@ -32,6 +32,10 @@ static inline unsigned kernel_elementwise_inputs(struct text name) {
     return arrays > 2 ? arrays - 1 : arrays > 0;
 }
 
+/* How many elements of each array a thread of PyTorch's contiguous element-wise kernels handles, at
+ * least; 0: another kernel, or its arrays are of several types. */
+unsigned kernel_elements_per_thread(struct text name);
+
 struct kernel_traits {
     bool read;       /* whether the other members are set */
     bool multiplies; /* matrices, convolutions or attention; helpers such as split-k reductions do
@@ -42,6 +46,8 @@ struct kernel_traits {
     bool matrix_f32;     /* f32 on matrix units (tf32) */
     bool f32, bf16, f16; /* its type: at most one, the narrowest in the name */
     uint8_t size;        /* bytes of an element of the first type in the name; 0: unknown */
+    uint8_t arrays;      /* kernel_elementwise_arrays() */
+    uint8_t per_thread;  /* kernel_elements_per_thread() */
 };
 
 struct kernel_traits kernel_traits_of(struct text name);

@@ -1,12 +1,14 @@
-/* A limit comes from the best source there is: measured on the device, stated by its maker, or
- * observed in this trace. Meta rows of one device follow the row with its name, so that in a trace
- * of several recordings the roofs of one machine's device 0 are not applied to another's.
+/* A limit comes from the best source there is: measured on the device, stated by its driver,
+ * published for devices of its name, or observed in this trace. Meta rows of one device follow the
+ * row with its name, so that in a trace of several recordings the roofs of one machine's device 0
+ * are not applied to another's.
  *
  * Observed rates are the best of the large copies: a lower bound. Observed latencies are the first
  * decile of the calls or launches: the minimum may be clock error, and the median contains waiting.
  */
 #include "analysis/limits.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -133,6 +135,75 @@ static void add_stated(const struct trace *trace, uint32_t id, struct limits *li
     limits_offer(limits, DEVICE_LIMIT_MATRIX_F32, cycle->matrix_f32 * a_second, LIMIT_STATED);
     limits_offer(limits, DEVICE_LIMIT_MATRIX_F16, cycle->matrix_f16 * a_second, LIMIT_STATED);
     limits_offer(limits, DEVICE_LIMIT_MATRIX_BF16, cycle->matrix_bf16 * a_second, LIMIT_STATED);
+}
+
+/* ---- Published ---- */
+
+/* What kernels reach of a published peak: `ridge peaks` on an H200 against its data sheet (memory
+ * 4.24 of 4.8 TB/s; f32 64.7 of 67, tf32 434 of 495, f16 798 and bf16 839 of 989 TFLOP/s; 55.1 of
+ * 63 GB/s to the host). f64 and the narrow types were not measured and are taken to be alike. */
+static const struct published_limit {
+    enum device_limit limit;
+    size_t member; /* of struct published */
+    double unit, reached;
+} published_limits[] = {
+    {DEVICE_LIMIT_MEMORY, offsetof(struct published, memory), 1e9, 0.88},
+    {DEVICE_LIMIT_F64, offsetof(struct published, f64), 1e12, 0.97},
+    {DEVICE_LIMIT_F32, offsetof(struct published, f32), 1e12, 0.97},
+    {DEVICE_LIMIT_MATRIX_F64, offsetof(struct published, matrix_f64), 1e12, 0.81},
+    {DEVICE_LIMIT_MATRIX_F32, offsetof(struct published, matrix_f32), 1e12, 0.88},
+    {DEVICE_LIMIT_MATRIX_F16, offsetof(struct published, matrix_f16), 1e12, 0.81},
+    {DEVICE_LIMIT_MATRIX_BF16, offsetof(struct published, matrix_bf16), 1e12, 0.85},
+    {DEVICE_LIMIT_MATRIX_F8, offsetof(struct published, matrix_f8), 1e12, 0.81},
+    {DEVICE_LIMIT_MATRIX_I8, offsetof(struct published, matrix_i8), 1e12, 0.81},
+    {DEVICE_LIMIT_CACHE_BYTES, offsetof(struct published, cache_mb), 1e6, 1},
+    {DEVICE_LIMIT_TO_DEVICE_PINNED, offsetof(struct published, link), 1e9, 0.87},
+    {DEVICE_LIMIT_TO_HOST_PINNED, offsetof(struct published, link), 1e9, 0.87},
+};
+
+static double published_value(const struct published *published,
+                              const struct published_limit *row) {
+    double value;
+    memcpy(&value, (const char *)published + row->member, sizeof value);
+    return value * row->unit;
+}
+
+double limits_published_peak(const struct limits *limits, enum device_limit limit) {
+    for (size_t i = 0; i < ARRAY_COUNT(published_limits) && limits->published; i++)
+        if (published_limits[i].limit == limit)
+            return published_value(limits->published, &published_limits[i]);
+    return 0;
+}
+
+/* A copy that was seen tells more about the link than the data sheet: the slot may be narrower. */
+static bool is_link(enum device_limit limit) {
+    return limit == DEVICE_LIMIT_TO_DEVICE_PINNED || limit == DEVICE_LIMIT_TO_HOST_PINNED;
+}
+
+static void add_published(struct limits *limits) {
+    for (size_t i = 0; i < ARRAY_COUNT(published_limits) && limits->published; i++) {
+        const struct published_limit *row = &published_limits[i];
+        if (!is_link(row->limit) || limits->source[row->limit] == LIMIT_UNKNOWN)
+            limits_offer(limits, row->limit, published_value(limits->published, row) * row->reached,
+                         LIMIT_PUBLISHED);
+    }
+}
+
+/* Sources list the devices that a process could see, and number activities by machine: a device
+ * without a name is like the others when all of its vendor are alike. */
+static uint32_t like_device(const struct trace *trace, uint32_t id) {
+    const struct columns_device *device = &trace->device;
+    uint32_t like = id;
+    for (uint32_t i = 1; i < device->count && trace_text(trace, device->name[id]).length == 0;
+         i++) {
+        if (!trace_text(trace, device->name[i]).length || device->vendor[i] != device->vendor[id])
+            continue;
+        if (like != id && (device->name[like] != device->name[i] ||
+                           device->multiprocessors[like] != device->multiprocessors[i]))
+            return id;
+        like = i;
+    }
+    return like;
 }
 
 /* ---- Observed in the trace ---- */
@@ -311,11 +382,16 @@ bool limits_find(const struct model *model, const struct limits *given, struct l
         for (unsigned limit = 0; given && limit < DEVICE_LIMIT_COUNT; limit++)
             limits_offer(&limits[id], limit, given[id].of[limit], LIMIT_MEASURED);
         add_stated(trace, id, &limits[id]);
+        uint32_t like = like_device(trace, id);
+        limits[id].published = published_find(trace_text(trace, trace->device.name[like]),
+                                              trace->device.multiprocessors[like]);
     }
     if (!add_observed(model, limits, status)) {
         memory_free(limits);
         return false;
     }
+    for (uint32_t id = 1; id < trace->device.count; id++)
+        add_published(&limits[id]);
     *by_device = limits;
     return true;
 }

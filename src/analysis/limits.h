@@ -1,9 +1,11 @@
 /* What are the limits of a device? Measured (by `ridge peaks`, stored as meta "roof.LABEL.KEY" when
- * recording, or passed by the caller), else stated by the vendor, else observed in the trace. */
+ * recording, or passed by the caller), else stated by its driver, else published for devices of its
+ * name, else observed in the trace. */
 #ifndef RIDGE_ANALYSIS_LIMITS_H
 #define RIDGE_ANALYSIS_LIMITS_H
 
 #include "analysis/model.h"
+#include "analysis/published.h"
 
 /* X(ID, key): rates are bytes or operations per second, times are nanoseconds. */
 #define DEVICE_LIMITS(X)                                                                           \
@@ -25,7 +27,11 @@
     X(TO_DEVICE_PAGEABLE, to_device_pageable)                                                      \
     X(TO_HOST_PINNED, to_host_pinned)                                                              \
     X(TO_HOST_PAGEABLE, to_host_pageable)                                                          \
-    X(CACHE_BYTES, cache_bytes) /* size */
+    X(CACHE_BYTES, cache_bytes) /* size */                                                         \
+    X(F64, f64)                                                                                    \
+    X(MATRIX_F64, matrix_f64)                                                                      \
+    X(MATRIX_F8, matrix_f8)                                                                        \
+    X(MATRIX_I8, matrix_i8)
 
 #define DEVICE_LIMIT_ENUM(ID, key) DEVICE_LIMIT_##ID,
 enum device_limit { DEVICE_LIMITS(DEVICE_LIMIT_ENUM) DEVICE_LIMIT_COUNT };
@@ -34,15 +40,20 @@ const char *device_limit_key(unsigned limit);
 
 enum limit_source {
     LIMIT_UNKNOWN,
-    LIMIT_OBSERVED, /* the best in this trace: a lower bound */
-    LIMIT_STATED,   /* by the vendor */
-    LIMIT_MEASURED, /* by ridge peaks, on this device */
+    LIMIT_OBSERVED,  /* the best in this trace: a lower bound */
+    LIMIT_PUBLISHED, /* for devices of this name: the share of the peak that kernels reach */
+    LIMIT_STATED,    /* by the driver: units, clocks, bus width */
+    LIMIT_MEASURED,  /* by ridge peaks, on this device */
 };
 
 struct limits {                    /* of one device */
     double of[DEVICE_LIMIT_COUNT]; /* 0: unknown */
     enum limit_source source[DEVICE_LIMIT_COUNT];
+    const struct published *published; /* NULL: not in the table */
 };
+
+/* The published peak behind a limit; 0: none. */
+double limits_published_peak(const struct limits *limits, enum device_limit limit);
 
 /* By device id, trace->device.count of them; free with memory_free(). Measured limits come from the
  * trace's meta, else from `given` (by device id, may be NULL; of[] != 0 counts as measured). */

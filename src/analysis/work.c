@@ -15,6 +15,7 @@
 
 #include "analysis/kernel_class.h"
 #include "analysis/operator_work.h"
+#include "base/array.h"
 #include "base/map.h"
 #include "base/memory.h"
 
@@ -151,6 +152,8 @@ static enum device_limit matrix_unit(enum element_type type, bool matrix_f32) {
         return DEVICE_LIMIT_MATRIX_BF16;
     case ELEMENT_F32:
         return matrix_f32 ? DEVICE_LIMIT_MATRIX_F32 : DEVICE_LIMIT_F32;
+    case ELEMENT_F64:
+        return DEVICE_LIMIT_MATRIX_F64;
     default:
         return DEVICE_LIMIT_COUNT;
     }
@@ -242,6 +245,41 @@ static bool from_trace(const struct model *model, struct kernel_traits *traits, 
     return true;
 }
 
+/* ---- Work from the launch geometry ---- */
+
+enum { GEOMETRY_BLOCKS_MIN = 8 }; /* from which the last, partial block is negligible */
+
+/* All but the last block are full: a lower bound. */
+static double elements_of_launch(const struct columns_activity *activity, size_t row,
+                                 unsigned per_thread) {
+    double blocks = (double)activity->grid_x[row] * activity->grid_y[row] * activity->grid_z[row];
+    double threads =
+        (double)activity->block_x[row] * activity->block_y[row] * activity->block_z[row];
+    return blocks < GEOMETRY_BLOCKS_MIN ? 0 : (blocks - 1) * threads * per_thread;
+}
+
+static bool from_geometry(const struct model *model, struct kernel_traits *traits,
+                          struct work *work, struct status *status) {
+    struct trace *trace = model->trace;
+    if (!trace_load(trace, TABLE_ACTIVITY, "grid_x grid_y grid_z block_x block_y block_z", status))
+        return false;
+    for (size_t i = 0; i < trace->activity.count; i++) {
+        if (trace->activity.kind[i] != ACTIVITY_KERNEL || work->source[i])
+            continue;
+        const struct kernel_traits *kernel = kernel_traits(trace, trace->activity.name[i], traits);
+        double elements =
+            kernel->per_thread ? elements_of_launch(&trace->activity, i, kernel->per_thread) : 0;
+        double bytes = elements * kernel->arrays * kernel->size;
+        if (bytes <= 0)
+            continue;
+        work->bytes[i] = bytes;
+        work->flops[i] = elements;
+        work->arithmetic[i] = DEVICE_LIMIT_F32;
+        work->source[i] = WORK_GEOMETRY;
+    }
+    return true;
+}
+
 static bool begin(const struct model *model, struct work *work, struct status *status) {
     size_t count = model->trace->activity.count;
     work->bytes = memory_allocate(count, sizeof *work->bytes, status);
@@ -258,6 +296,7 @@ static bool begin(const struct model *model, struct work *work, struct status *s
 
 #define NEAR_ROOF 0.5 /* of the time: the kernel is bound by the roof */
 #define FAR_FROM_ROOF 0.1
+#define BALANCE_MIN 4 /* operations per byte: every device can do more */
 enum {
     LATENCY_FACTOR = 3,      /* times an empty kernel: nothing but launch latency */
     SHORT_FACTOR = 10,       /* times an empty kernel: short */
@@ -302,12 +341,24 @@ static double memory_ns(const struct limits *limits, double bytes) {
 
 /* Without matrix units the ordinary ones do it. */
 static double arithmetic_rate(const struct limits *limits, unsigned unit) {
+    static const struct {
+        enum device_limit matrix, ordinary;
+    } units[] = {{DEVICE_LIMIT_MATRIX_F16, DEVICE_LIMIT_F16},
+                 {DEVICE_LIMIT_MATRIX_BF16, DEVICE_LIMIT_BF16},
+                 {DEVICE_LIMIT_MATRIX_F32, DEVICE_LIMIT_F32},
+                 {DEVICE_LIMIT_MATRIX_F64, DEVICE_LIMIT_F64}};
     double rate = limits->of[unit];
-    if (rate <= 0 && unit == DEVICE_LIMIT_MATRIX_F16)
-        rate = limits->of[DEVICE_LIMIT_F16];
-    if (rate <= 0 && unit == DEVICE_LIMIT_MATRIX_BF16)
-        rate = limits->of[DEVICE_LIMIT_BF16];
+    for (size_t i = 0; i < ARRAY_COUNT(units) && rate <= 0; i++)
+        if (units[i].matrix == unit)
+            rate = limits->of[units[i].ordinary];
     return rate;
+}
+
+/* Both roofs are needed, unless the work has so few operations per byte that memory is the limit of
+ * any device. */
+static bool has_both_roofs(const struct limits *limits, double bytes, double flops, double rate) {
+    bool memory = bytes <= 0 || limits->of[DEVICE_LIMIT_MEMORY] > 0;
+    return memory && (flops <= BALANCE_MIN * bytes || rate > 0);
 }
 
 static bool leaves_device_empty(const struct columns_activity *activity, size_t row,
@@ -319,10 +370,12 @@ static bool leaves_device_empty(const struct columns_activity *activity, size_t 
 static void classify_bound(const struct device *device, const struct columns_activity *activity,
                            size_t row, bool functions, struct work *work) {
     double duration = (double)activity->duration[row];
+    double rate = arithmetic_rate(device->limits, work->arithmetic[row]);
     double memory = memory_ns(device->limits, work->bytes[row]);
-    double compute =
-        time_at(work->flops[row], arithmetic_rate(device->limits, work->arithmetic[row]));
+    double compute = time_at(work->flops[row], rate);
     double roof = memory > compute ? memory : compute;
+    if (!has_both_roofs(device->limits, work->bytes[row], work->flops[row], rate))
+        roof = 0;
     unsigned kind = roof <= 0 ? BOUND_UNKNOWN : compute > memory ? BOUND_COMPUTE : BOUND_MEMORY;
     bool is_short = duration <= SHORT_FACTOR * device->empty_ns;
     if (duration <= 0)
@@ -373,6 +426,7 @@ bool work_find(const struct model *model, const struct host *host, const struct 
         memory_allocate(model->trace->strings.count, sizeof *traits, status);
     bool ok = traits && begin(model, work, status) && from_trace(model, traits, work, status) &&
               from_operators(model, host, traits, work, status) &&
+              from_geometry(model, traits, work, status) &&
               work_find_roofs(model, limits, traits, work, status);
     memory_free(traits);
     if (!ok)

@@ -2,10 +2,15 @@
  * kind?
  *
  * In order of preference: what the trace records for the kernel itself (hardware counters, ridge's
- * own runtime), then what its framework operator means (aten::mm with its input shapes and types).
- * Otherwise it is unknown; nothing is guessed. If an operator launched several kernels, one of them
- * gets the operator's work only if it clearly does it (the product of aten::linear); else the work
- * is split among all of them by their time.
+ * own runtime), then what its framework operator means (aten::mm with its input shapes and types),
+ * then what the launch of an element-wise kernel of PyTorch says: its blocks cover the arrays,
+ * whose number and type are in its name, so the length is known to a block. Otherwise it is
+ * unknown. If an operator launched several kernels, one of them gets the operator's work only if it
+ * clearly does it (the product of aten::linear); else the work is split among all of them by their
+ * time.
+ *
+ * A kernel is held against both roofs, memory and arithmetic, or against neither: one of them alone
+ * would make every product memory-bound.
  *
  * The roof of a kernel that was faster than memory bandwidth allows is its own time: its data was
  * in a cache.
@@ -16,7 +21,7 @@
 #include "analysis/host.h"
 #include "analysis/limits.h"
 
-enum work_source { WORK_UNKNOWN, WORK_OPERATOR, WORK_TRACE };
+enum work_source { WORK_UNKNOWN, WORK_GEOMETRY, WORK_OPERATOR, WORK_TRACE };
 enum kernel_bound { BOUND_UNKNOWN, BOUND_MEMORY, BOUND_COMPUTE, BOUND_LATENCY, KERNEL_BOUNDS };
 const char *kernel_bound_name(unsigned bound); /* "unknown", "memory", "compute", "latency" */
 

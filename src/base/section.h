@@ -23,13 +23,17 @@
 
 enum unit {
     UNIT_TEXT,
+    UNIT_BOOL,
     UNIT_COUNT,
+    UNIT_ID,      /* an integer without separators: a pid, a time stamp */
     UNIT_NS,      /* an integer */
     UNIT_NS_MEAN, /* a real number */
     UNIT_BYTES,
     UNIT_BYTES_PER_S,
     UNIT_FLOP_PER_S,
+    UNIT_HZ,
     UNIT_SHARE,
+    UNIT_FACTOR, /* "2.52x" */
     UNIT_NUMBER,
 };
 
@@ -42,7 +46,7 @@ enum value_state {
 struct value {
     enum value_state state;
     union {
-        int64_t integer; /* UNIT_COUNT, UNIT_NS and UNIT_BYTES */
+        int64_t integer; /* UNIT_BOOL, _COUNT, _ID, _NS and _BYTES */
         double real;
         struct text text;
     };
@@ -75,13 +79,29 @@ static inline struct value value_if(bool known, struct value value) {
     return known ? value : value_unknown();
 }
 
+/* Defines a value function: `of` is the source, `at` the row. */
+#define SECTION_VALUE(name, source_type, row_type, ...)                                            \
+    static struct value name(const void *source, const void *row, struct buffer *words) {          \
+        const source_type *of = source;                                                            \
+        const row_type *at = row;                                                                  \
+        (void)of, (void)at, (void)words;                                                           \
+        return __VA_ARGS__;                                                                        \
+    }
+
 enum column_flags {
-    COLUMN_FLEXIBLE = 1, /* a name: last in text, and cut where the line is full */
-    COLUMN_WIDE = 2,     /* in text only from SECTION_WIDE columns on */
-    COLUMN_CSV = 4,      /* in CSV but not in JSON */
-    COLUMN_RIGHT = 8,    /* a text that is a figure */
+    COLUMN_FLEXIBLE = 1,  /* a name: last in text, and cut where the line is full */
+    COLUMN_WIDE = 2,      /* in text only from SECTION_WIDE columns on */
+    COLUMN_CSV = 4,       /* in CSV but not in JSON */
+    COLUMN_RIGHT = 8,     /* a text that is a figure */
+    COLUMN_IN_PLACE = 16, /* with COLUMN_FLEXIBLE: cut, but not moved to the end */
+    COLUMN_LABEL = 64,    /* see COLUMN_RANK() */
+    COLUMN_OPTIONAL = 32, /* JSON has the member only where the value is known */
 };
-enum { SECTION_WIDE = 110 };
+/* In text with a limited width, the columns of the highest rank leave until the table fits; rank 0
+ * stays. One with COLUMN_LABEL leaves for a line above the rows that share it; what fits then comes
+ * back. At most 15. */
+#define COLUMN_RANK(rank) ((unsigned)(rank) << 8)
+enum { SECTION_WIDE = 110, SECTION_INDENT = 2 };
 
 struct column {
     const char *key;   /* of JSON and CSV; NULL: not in these */
@@ -109,11 +129,26 @@ struct section {
 
 size_t section_rows(const struct section *section, const void *source);
 
-/* Adds columns and rows for text (`width` columns) or Markdown (`width` 0). A column in which no
- * shown row has a known value is left out. Returns how many rows were left out. */
+/* Adds columns and rows for text (`width` columns, of which SECTION_INDENT are before the table) or
+ * Markdown (`width` 0). A column in which no shown row has a known value is left out. Returns how
+ * many rows were left out. */
 size_t section_table(const struct section *section, const void *source, size_t rows, unsigned width,
                      struct table *table);
 
+struct section_style {
+    enum table_style style;
+    unsigned width, indent; /* of text; `width` 0 is no limit */
+    size_t rows;            /* at most; 0: all */
+    bool no_header;         /* CSV: the rows follow those of an earlier call */
+};
+/* The table in one of the three styles, with the number of rows left out below it; without title,
+ * note and sentences. Nothing for a section without rows, except the header of CSV. */
+bool section_write(const struct section *section, const void *source,
+                   const struct section_style *style, struct output *output, struct status *status);
+
+/* The members of one row, into an object that the caller has begun. */
+bool section_write_json_row(const struct section *section, const void *source, const void *row,
+                            struct json *json, struct status *status);
 /* An array of one object for each row. */
 bool section_write_json(const struct section *section, const void *source, struct json *json,
                         struct status *status);
@@ -121,6 +156,10 @@ bool section_write_json(const struct section *section, const void *source, struc
 void section_write_csv_head(const struct section *section, struct output *output);
 bool section_write_csv(const struct section *section, const void *source, struct output *output,
                        struct status *status);
+
+/* An object that describes the columns with a key and a title, for a program that shows the rows of
+ * section_write_json(): {"title", "columns": [{"key", "title", "unit"}]}. */
+void section_write_json_columns(const struct section *section, struct json *json);
 
 /* One value as text and Markdown print it. Texts are returned as they are. */
 struct text section_value_text(struct value value, enum unit unit, char text[40]);

@@ -50,6 +50,17 @@ void table_cellf(struct table *table, const char *format, ...) {
     end_cell(table);
 }
 
+void table_group(struct table *table, struct text words) {
+    struct status ignored;
+    char *copy = text_copy(words, &ignored);
+    if (!copy || !GROW(table->groups, &table->groups_capacity, table->group_count + 1, &ignored)) {
+        memory_free(copy);
+        table->failed = true;
+        return;
+    }
+    table->groups[table->group_count++] = (struct table_group){copy, table_rows(table)};
+}
+
 size_t table_rows(const struct table *table) {
     size_t columns = table->column_count;
     return columns ? table->cell_count / columns + (table->cell_count % columns != 0) : 0;
@@ -178,6 +189,12 @@ static void write_rule(const struct table *table, unsigned indent, const size_t 
     output_write(output, "\n", 1);
 }
 
+static void write_group(const struct table_group *group, unsigned width, struct output *output) {
+    struct text words = text_of(group->words);
+    write_fitted(output, words, width ? width : table_text_width(words), TABLE_LEFT, true);
+    output_write(output, "\n", 1);
+}
+
 static void write_text(const struct table *table, const struct table_layout *layout, size_t *widths,
                        struct output *output) {
     measure(table, !layout->no_header, widths);
@@ -187,9 +204,12 @@ static void write_text(const struct table *table, const struct table_layout *lay
         write_text_row(table, 0, true, layout->indent, widths, output);
         write_rule(table, layout->indent, widths, output);
     }
-    size_t rows = table_rows(table);
-    for (size_t row = 0; row < rows; row++)
+    size_t rows = table_rows(table), group = 0;
+    for (size_t row = 0; row < rows; row++) {
+        for (; group < table->group_count && table->groups[group].row <= row; group++)
+            write_group(&table->groups[group], layout->width, output);
         write_text_row(table, row, false, layout->indent, widths, output);
+    }
 }
 
 static bool is_word(struct text rest) {
@@ -232,9 +252,15 @@ static void write_markdown(const struct table *table, bool header, struct output
     }
     if (header)
         output_write(output, "|\n", 2);
-    size_t rows = table_rows(table);
-    for (size_t row = 0; row < rows; row++)
+    size_t rows = table_rows(table), group = 0;
+    for (size_t row = 0; row < rows; row++) {
+        for (; group < table->group_count && table->groups[group].row <= row; group++) {
+            output_write(output, "| **", 4);
+            table_markdown_text(output, text_of(table->groups[group].words));
+            output_write(output, "** |\n", 5);
+        }
         write_markdown_row(table, row, false, output);
+    }
 }
 
 static bool is_number(struct text text) {
@@ -319,7 +345,10 @@ bool table_ok(const struct table *table, struct status *status) {
 void table_finish(struct table *table) {
     for (size_t column = 0; column < table->column_count; column++)
         memory_free(table->columns[column].title);
+    for (size_t group = 0; group < table->group_count; group++)
+        memory_free(table->groups[group].words);
     memory_free(table->columns);
+    memory_free(table->groups);
     memory_free(table->ends);
     buffer_finish(&table->bytes);
     *table = (struct table){0};

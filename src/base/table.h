@@ -44,6 +44,11 @@ struct table {
     struct buffer bytes; /* of all cells, one after another */
     size_t *ends;        /* of each cell in bytes */
     size_t cell_count, ends_capacity;
+    struct table_group {
+        char *words;
+        size_t row;
+    } * groups;
+    size_t group_count, groups_capacity;
     bool failed;
 };
 
@@ -52,6 +57,8 @@ void table_column(struct table *table, const char *title, unsigned flags);
 void table_cell(struct table *table, struct text cell);
 void table_cellf(struct table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A line of its own above the next row, for the rows that share a label. Not in CSV. */
+void table_group(struct table *table, struct text words);
 size_t table_rows(const struct table *table);
 /* An incomplete last row is filled with empty cells. `layout` may be NULL. */
 void table_write(const struct table *table, enum table_style style,

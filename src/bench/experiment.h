@@ -1,4 +1,5 @@
-/* The experiments: a table, one row and one file in bench/experiments each. */
+/* The experiments: a table. Most are rows in bench/experiments/grid.c and sweep.c; those that need
+ * more have a file there. */
 #ifndef RIDGE_BENCH_EXPERIMENT_H
 #define RIDGE_BENCH_EXPERIMENT_H
 
@@ -17,12 +18,16 @@ struct experiment {
     const char *sizes;   /* what --size counts and its defaults: "width; 512, 2048, 4096" */
     const char *batches; /* likewise; NULL: it takes none */
     unsigned takes;
+    const struct grid *grid;   /* of those in grid.c */
+    const struct sweep *sweep; /* of those in sweep.c */
     /* The lines of its table, in order, for this stage and its options. */
-    bool (*plan)(const struct stage *stage, struct case_list *list, struct status *status);
+    bool (*plan)(const struct experiment *experiment, const struct stage *stage,
+                 struct case_list *list, struct status *status);
     /* Adds findings about the results of this experiment on this device, in the order of the
      * plan; results with a problem have no times. May be NULL. */
-    bool (*conclude)(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status);
+    bool (*conclude)(const struct experiment *experiment, const struct stage *stage,
+                     const struct result *results, size_t count, struct result_set *set,
+                     struct status *status);
 };
 
 /* NULL ends it. */

@@ -114,7 +114,7 @@ static bool plan_case(struct run_stage *run, const struct experiment *experiment
 static bool plan_experiment(struct run_stage *run, const struct experiment *experiment,
                             struct plan *plan, struct result_set *set, struct status *status) {
     struct case_list list = {0};
-    bool ok = experiment->plan(&run->stage, &list, status);
+    bool ok = experiment->plan(experiment, &run->stage, &list, status);
     for (size_t i = 0; ok && i < list.count; i++)
         ok = plan_case(run, experiment, &list.cases[i], plan, set, status);
     memory_free(list.cases);
@@ -468,8 +468,8 @@ static bool conclude_experiments(struct run_stage *run, const struct plan *plan,
         for (next = i; next < plan->count && plan->cases[next].experiment == experiment;)
             next++;
         if (experiment->conclude &&
-            !experiment->conclude(&run->stage, &set->results[plan->cases[i].result], next - i, set,
-                                  status))
+            !experiment->conclude(experiment, &run->stage, &set->results[plan->cases[i].result],
+                                  next - i, set, status))
             return status_context(status, "%s", experiment->name);
     }
     return true;

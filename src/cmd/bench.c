@@ -281,11 +281,11 @@ static bool is_format(const struct command_line *line, const char *name) {
     return format && strcmp(format, name) == 0;
 }
 
-struct print_style bench_style(const struct command_line *line, const struct output *output) {
-    return (struct print_style){.width = terminal_columns(output),
-                                .style = is_format(line, "md")    ? TABLE_MARKDOWN
-                                         : is_format(line, "csv") ? TABLE_CSV
-                                                                  : TABLE_TEXT};
+struct section_style bench_style(const struct command_line *line, const struct output *output) {
+    return (struct section_style){.width = terminal_columns(output),
+                                  .style = is_format(line, "md")    ? TABLE_MARKDOWN
+                                           : is_format(line, "csv") ? TABLE_CSV
+                                                                    : TABLE_TEXT};
 }
 
 bool bench_wants_json(const struct command_line *line) {
@@ -315,7 +315,7 @@ static void describe_arguments(const struct experiment *experiment, struct buffe
 
 static bool paragraph(const struct buffer *text, unsigned indent, struct output *output,
                       struct status *status) {
-    const struct print_style style = {.width = terminal_columns(output)};
+    const struct section_style style = {.width = terminal_columns(output)};
     if (!buffer_ok(text, status))
         return false;
     print_paragraph(&style, indent, "", (struct text){text->data, text->length}, output);
@@ -510,7 +510,7 @@ static bool plot(const struct bench *bench, const struct result_set *set, struct
 static bool write_results(const struct command_line *line, const struct result_set *set,
                           const struct comparison_set *comparison, struct output *output,
                           struct status *status) {
-    struct print_style style = bench_style(line, output);
+    struct section_style style = bench_style(line, output);
     if (bench_wants_json(line)) {
         if (comparison)
             return comparison_set_write(comparison, set, output, status);
@@ -739,7 +739,7 @@ static int show_saved(const struct command_line *line) {
     return ok ? 0 : command_fail(line, &status);
 }
 
-static int run(const struct command_line *line) {
+static int run_bench_command(const struct command_line *line) {
     struct status status = {0};
     struct bench bench = {.line = line};
     unsigned count;
@@ -820,5 +820,5 @@ const struct command command_bench = {
                 "ridge bench all --resume -o results.md --format md\tcontinue after Ctrl-C",
     .options = options,
     .arguments_max = NAMES_MAX,
-    .run = run,
+    .run = run_bench_command,
 };

@@ -21,7 +21,7 @@ bool bench_devices(const struct command_line *line, struct device_names *devices
 /* Checks that --plot FILE ends in .svg, if given. */
 bool bench_plot(const struct command_line *line, struct status *status);
 /* --format text|md|csv, for this output; --format json and --json are bench_wants_json(). */
-struct print_style bench_style(const struct command_line *line, const struct output *output);
+struct section_style bench_style(const struct command_line *line, const struct output *output);
 bool bench_wants_json(const struct command_line *line);
 
 #endif

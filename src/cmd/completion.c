@@ -281,7 +281,7 @@ static void print_fish(struct output *output, const struct command *const *table
             print_fish_command(output, *command, table);
 }
 
-static int run(const struct command_line *line) {
+static int run_completion(const struct command_line *line) {
     const char *shell = command_arguments(line, NULL)[0];
     struct output output;
     struct status status;
@@ -309,5 +309,5 @@ const struct command command_completion = {
                 "ridge completion fish | source\tcompletion in this fish",
     .arguments_min = 1,
     .arguments_max = 1,
-    .run = run,
+    .run = run_completion,
 };

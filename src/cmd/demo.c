@@ -100,7 +100,7 @@ static bool run_fusion(struct demo *demo, struct status *status) {
 
 static bool show_roofs(struct demo *demo, struct status *status) {
     const struct roofs *roofs = &demo->set.roofs[0];
-    const struct print_style markdown = {.style = TABLE_MARKDOWN};
+    const struct section_style markdown = {.style = TABLE_MARKDOWN};
     heading(demo, "1. What this device can do");
     output_printf(&demo->screen, "  %s: %s\n", roofs->device, roofs->description);
     show_roof(&demo->screen, roofs, ROOF_MEMORY_COPY, "");
@@ -113,7 +113,7 @@ static bool show_roofs(struct demo *demo, struct status *status) {
 }
 
 static bool show_results(struct demo *demo, struct status *status) {
-    const struct print_style text = {.width = WIDTH}, markdown = {.style = TABLE_MARKDOWN};
+    const struct section_style text = {.width = WIDTH}, markdown = {.style = TABLE_MARKDOWN};
     heading(demo, "2. Twenty operations on one tensor, twice");
     return print_results(&demo->set, &text, &demo->screen, status) &&
            print_results(&demo->set, &markdown, &demo->report, status) && show(demo, status);
@@ -159,7 +159,7 @@ static bool record_both(struct demo *demo, struct status *status) {
     if (!stage_open(&stage, demo->device, &options, status))
         return false;
     stage.roofs = demo->set.roofs[0];
-    bool ok = experiment_find("fusion")->plan(&stage, &list, status);
+    bool ok = experiment_find("fusion")->plan(experiment_find("fusion"), &stage, &list, status);
     for (size_t i = 0; ok && i < list.count && i < VARIANTS; i++) {
         snprintf(name, sizeof name, "%s.ridge", variants[i]);
         ok = path_in_folder(demo, name, path, status) &&
@@ -324,7 +324,7 @@ static bool run_demo(struct demo *demo, struct status *status) {
     return false;
 }
 
-static int run(const struct command_line *line) {
+static int run_demo_command(const struct command_line *line) {
     struct status status = {0};
     struct device_names devices;
     struct demo demo = {.line = line, .folder = command_value(line, "output")};
@@ -359,5 +359,5 @@ const struct command command_demo = {
     .examples = "ridge demo\n"
                 "ridge demo -d cuda -o /tmp/demo",
     .options = options,
-    .run = run,
+    .run = run_demo_command,
 };

@@ -1,10 +1,8 @@
 /* `ridge devices`: the devices for tensors on this machine, and what is missing for others. */
 #include <string.h>
 
-#include "base/format.h"
-#include "base/json_write.h"
 #include "base/memory.h"
-#include "base/table.h"
+#include "base/section.h"
 #include "cmd/command.h"
 #include "cmd/wrapped.h"
 #include "device/device.h"
@@ -28,29 +26,36 @@ static bool find_devices(struct devices *devices, struct status *status) {
     return true;
 }
 
-static bool print_usable(const struct devices *devices, struct output *output,
-                         struct status *status) {
-    struct table table = {0};
-    char text[FORMAT_SIZE];
-    table_column(&table, "device", TABLE_LEFT);
-    table_column(&table, "what it is", TABLE_LEFT | TABLE_FLEXIBLE);
-    table_column(&table, "memory", TABLE_RIGHT);
-    table_column(&table, "units", TABLE_RIGHT);
-    for (size_t i = 0; i < devices->count; i++) {
-        const struct ridge_device_info *row = &devices->rows[i];
-        if (!row->usable)
-            continue;
-        table_cell(&table, text_of(row->name));
-        table_cell(&table, text_of(row->description));
-        table_cellf(&table, "%s", row->memory_bytes ? format_bytes(row->memory_bytes, text) : "-");
-        table_cellf(&table, "%s",
-                    row->compute_units ? format_count(row->compute_units, text) : "-");
-    }
-    table_write(&table, TABLE_TEXT, &(struct table_layout){.width = WRAPPED_WIDTH}, output);
-    bool ok = table_ok(&table, status);
-    table_finish(&table);
-    return ok;
+/* Usable devices only. */
+static const void *usable_row(const void *source, size_t index) {
+    const struct devices *devices = source;
+    for (size_t i = 0; i < devices->count; i++)
+        if (devices->rows[i].usable && index-- == 0)
+            return &devices->rows[i];
+    return NULL;
 }
+
+#define DEVICE(name, ...) SECTION_VALUE(name, struct devices, struct ridge_device_info, __VA_ARGS__)
+DEVICE(device_name, value_string(at->name))
+DEVICE(device_usable, value_integer(at->usable))
+DEVICE(device_problem, value_if(!at->usable, value_string(at->problem)))
+DEVICE(device_description, value_string(at->description))
+DEVICE(device_driver, value_string(at->driver))
+DEVICE(device_memory, value_if(at->memory_bytes > 0, value_integer((int64_t)at->memory_bytes)))
+DEVICE(device_units, value_if(at->compute_units > 0, value_integer((int64_t)at->compute_units)))
+
+static const struct column device_columns[] = {
+    {"name", "device", UNIT_TEXT, 0, device_name},
+    {"usable", NULL, UNIT_BOOL, 0, device_usable},
+    {"problem", NULL, UNIT_TEXT, COLUMN_OPTIONAL, device_problem},
+    {"description", "what it is", UNIT_TEXT, COLUMN_FLEXIBLE | COLUMN_IN_PLACE, device_description},
+    {"driver", NULL, UNIT_TEXT, 0, device_driver},
+    {"memory_bytes", "memory", UNIT_BYTES, COLUMN_OPTIONAL, device_memory},
+    {"compute_units", "units", UNIT_COUNT, COLUMN_OPTIONAL, device_units},
+    {0},
+};
+static const struct section usable_devices = {
+    .key = "devices", .title = "Devices", .columns = device_columns, .row = usable_row};
 
 static void print_unusable(const struct devices *devices, struct output *output) {
     size_t widest = 0;
@@ -68,50 +73,43 @@ static void print_unusable(const struct devices *devices, struct output *output)
     }
 }
 
-static void print_json(const struct devices *devices, struct output *output) {
+static bool print_json(const struct devices *devices, struct output *output,
+                       struct status *status) {
     struct json json = {.output = output, .pretty = true};
+    bool ok = true;
     json_begin_object(&json);
     json_member_string(&json, "schema", "ridge.devices");
     json_member_integer(&json, "version", 1);
     json_key(&json, "devices");
     json_begin_array(&json);
     for (size_t i = 0; i < devices->count; i++) {
-        const struct ridge_device_info *row = &devices->rows[i];
         json_begin_object(&json);
-        json_member_string(&json, "name", row->name);
-        json_member_bool(&json, "usable", row->usable);
-        if (!row->usable)
-            json_member_string(&json, "problem", row->problem);
-        json_member_string(&json, "description", row->description);
-        json_member_string(&json, "driver", row->driver);
-        if (row->memory_bytes)
-            json_member_unsigned(&json, "memory_bytes", row->memory_bytes);
-        if (row->compute_units)
-            json_member_unsigned(&json, "compute_units", row->compute_units);
+        ok = section_write_json_row(&usable_devices, devices, &devices->rows[i], &json, status) &&
+             ok;
         json_end_object(&json);
     }
     json_end_array(&json);
     json_end_object(&json);
+    return ok;
+}
+
+static bool print_text(const struct devices *devices, struct output *output,
+                       struct status *status) {
+    struct section_style style = {.style = TABLE_TEXT, .width = WRAPPED_WIDTH};
+    bool ok = section_write(&usable_devices, devices, &style, output, status);
+    print_unusable(devices, output);
+    return ok;
 }
 
 static bool print(const struct devices *devices, bool as_json, struct status *status) {
     struct output output;
     if (!output_open(&output, NULL, false, status))
         return false;
-    bool ok = true;
-    if (as_json) {
-        print_json(devices, &output);
-    } else {
-        ok = print_usable(devices, &output, status);
-        print_unusable(devices, &output);
-    }
-    if (ok)
-        return output_commit(&output, status);
-    output_abandon(&output);
-    return false;
+    bool ok = as_json ? print_json(devices, &output, status) : print_text(devices, &output, status);
+    return output_close(&output, ok, status);
 }
 
-static int run(const struct command_line *line) {
+static int run_devices(const struct command_line *line) {
     struct status status = {0};
     struct devices devices = {0};
     const char *format = command_value(line, "format");
@@ -138,5 +136,5 @@ const struct command command_devices = {
     .examples = "ridge devices\n"
                 "ridge devices --format json | jq '.devices[] | select(.usable).name'",
     .options = options,
-    .run = run,
+    .run = run_devices,
 };

@@ -8,7 +8,7 @@
 
 enum { WIDTH = 80 };
 
-static int finish(const struct command_line *line, struct output *output) {
+static int finish_page(const struct command_line *line, struct output *output) {
     struct status status;
     return output_commit(output, &status) ? 0 : command_fail(line, &status);
 }
@@ -117,7 +117,7 @@ int command_help(const struct command_line *line, const struct command *about) {
     print_options(&output, about->options);
     if (about->examples)
         print_examples(&output, about->examples);
-    return finish(line, &output);
+    return finish_page(line, &output);
 }
 
 int command_overview(const struct command_line *line) {
@@ -134,10 +134,10 @@ int command_overview(const struct command_line *line) {
     output_printf(&output,
                   "\nA TRACE is a .ridge file or another tool's trace, recognised by its content.\n"
                   "'ridge help COMMAND' describes one; 'ridge --version' prints the version.\n");
-    return finish(line, &output);
+    return finish_page(line, &output);
 }
 
-static int run(const struct command_line *line) {
+static int run_help(const struct command_line *line) {
     unsigned count;
     const char *const *arguments = command_arguments(line, &count);
     if (count == 0)
@@ -153,5 +153,5 @@ const struct command command_help_page = {
     .arguments = "[COMMAND]",
     .summary = "Say what ridge can do, or how one command is used",
     .arguments_max = 1,
-    .run = run,
+    .run = run_help,
 };

@@ -1,6 +1,5 @@
-/* `ridge info`: what a trace contains and what is missing from it. info_gather.c counts;
- * info_text.c and info_json.c print. */
-#include "cmd/info.h"
+/* `ridge info`: what a trace contains and what is missing from it. */
+#include "report/info.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -19,15 +18,9 @@ static bool print(const struct info *info, bool as_json, struct status *status) 
     struct output output;
     if (!output_open(&output, NULL, false, status))
         return false;
-    bool ok = true;
-    if (as_json)
-        info_print_json(info, &output);
-    else
-        ok = info_print_text(info, &output, status);
-    if (ok)
-        return output_commit(&output, status);
-    output_abandon(&output);
-    return false;
+    bool ok =
+        as_json ? info_print_json(info, &output, status) : info_print_text(info, &output, status);
+    return output_close(&output, ok, status);
 }
 
 static int run_info(const struct command_line *line) {

@@ -137,7 +137,7 @@ static const char bottom[] =
     "(default: /tmp)\n"
     ".TP\n\\fBNO_COLOR\\fR\nwhen set, output has no colours even on a terminal\n";
 
-static int run(const struct command_line *line) {
+static int run_manual(const struct command_line *line) {
     struct output output;
     struct status status;
     if (!output_open(&output, NULL, false, &status))
@@ -155,6 +155,6 @@ const struct command command_manual = {
     .arguments = "",
     .summary = "Print the man page",
     .examples = "ridge manual | man -l -\tread it without installing it",
-    .run = run,
+    .run = run_manual,
     .hidden = true,
 };

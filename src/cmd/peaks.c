@@ -9,7 +9,6 @@
 #include "cmd/bench.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
-#include "cmd/terminal.h"
 
 struct peaks {
     const struct command_line *line;
@@ -128,24 +127,18 @@ static void print_json(const struct peaks *peaks, struct output *output) {
     json_end_object(&json);
 }
 
-static bool print_device(const struct roofs *roofs, const struct print_style *style,
+static bool print_device(const struct roofs *roofs, const struct section_style *style,
                          struct output *output, struct status *status) {
-    bool markdown = style->style == TABLE_MARKDOWN;
     if (!print_roofs(roofs, style, output, status))
         return false;
     if (style->style == TABLE_CSV)
         return true;
-    output_printf(output, markdown ? "\n```\n" : "\n");
-    if (!roofline_text(roofs, NULL, 0, style->width, !markdown && !terminal_shows_utf8(), output,
-                       status))
-        return false;
-    if (markdown)
-        output_printf(output, "```\n");
-    return true;
+    output_printf(output, "\n");
+    return roofline_table(roofs, NULL, 0, style, output, status);
 }
 
 static bool print_peaks(const struct peaks *peaks, struct output *output, struct status *status) {
-    struct print_style style = bench_style(peaks->line, output);
+    struct section_style style = bench_style(peaks->line, output);
     if (bench_wants_json(peaks->line)) {
         print_json(peaks, output);
         return true;
@@ -177,7 +170,7 @@ static bool write_files(const struct peaks *peaks, struct status *status) {
     return output_close(&output, ok, status);
 }
 
-static int run(const struct command_line *line) {
+static int run_peaks(const struct command_line *line) {
     struct status status = {0};
     struct peaks peaks = {.line = line};
     bool ok = bench_plot(line, &status) && bench_devices(line, &peaks.names, &status) &&
@@ -215,5 +208,5 @@ const struct command command_peaks = {
                 "ridge peaks --plot roofline.svg\tthe roofline as a picture\n"
                 "ridge peaks --refresh\tafter a change of clocks or cooling",
     .options = options,
-    .run = run,
+    .run = run_peaks,
 };

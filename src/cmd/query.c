@@ -9,6 +9,7 @@
 #include "base/output.h"
 #include "base/table.h"
 #include "cmd/interrupt.h"
+#include "cmd/terminal.h"
 #include "import/import.h"
 
 static const struct command_option options[] = {
@@ -61,9 +62,9 @@ static bool write_rows(const struct command_line *line, struct query *query,
     struct output output;
     if (!output_open(&output, path, command_flag(line, "force"), status))
         return false;
-    unsigned width = output.path ? 0 : table_terminal_width(output.fd);
     catch_interrupts(query);
-    bool ok = result_write(query, statement, chosen_format(line), width, &output, status);
+    bool ok = result_write(query, statement, chosen_format(line), terminal_width(&output), &output,
+                           status);
     running = NULL;
     struct status ignored;
     if (!ok && !output.path)

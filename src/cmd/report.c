@@ -154,7 +154,7 @@ static const char *contradiction(const struct command_line *line, const char *fo
 }
 
 /* The output is opened first: a name that cannot be written should not cost a long import. */
-static int run(const struct command_line *line) {
+static int run_report(const struct command_line *line) {
     struct status status = {0};
     unsigned count;
     const char *const *traces = command_arguments(line, &count);
@@ -240,5 +240,5 @@ const struct command command_report = {
     .options = options,
     .arguments_min = 1,
     .arguments_max = 2,
-    .run = run,
+    .run = run_report,
 };

@@ -4,10 +4,10 @@
 
 #include "base/output.h"
 
+/* The terminal's columns; 0 for a file or a pipe. */
+unsigned terminal_width(const struct output *output);
 /* Columns for text on this output: the terminal's, but no more than are comfortable to read; 80 for
  * a file or a pipe. */
 unsigned terminal_columns(const struct output *output);
-/* Whether the user's locale is a UTF-8 one. */
-bool terminal_shows_utf8(void);
 
 #endif

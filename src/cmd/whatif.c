@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/table.h"
 #include "cmd/command.h"
 #include "cmd/report.h"
-#include "cmd/whatif.h"
+#include "cmd/terminal.h"
+#include "report/whatif.h"
 #include "report/select.h"
 
 /* "NAME=2x" or "NAME=1.5"; the last = divides, as kernels' names may hold some. */
@@ -80,43 +80,42 @@ static bool parse_changes(const struct command_line *line, struct whatif *whatif
 
 static bool make_runs(struct whatif *whatif, bool all, struct status *status) {
     const struct replay *replay = whatif->report->replay;
+    whatif->unchanged.change.kind = whatif->several.change.kind = CHANGE_COUNT;
     if (whatif->report->narrowed && whatif->report->device_count == 0)
         return status_fail(status, STATUS_USAGE,
                            "no device activity was recorded in the selected part; a prediction for "
                            "a part of the run is about a device's time: select another part, or "
                            "none");
-    if (!replay_run(replay, NULL, 0, &whatif->unchanged, status))
+    if (!replay_run(replay, NULL, 0, &whatif->unchanged.outcome, status))
         return false;
     if (all)
         return replay_rank(replay, &whatif->ranked, &whatif->ranked_count, status);
-    if (!replay_run(replay, whatif->changes, whatif->count, &whatif->together, status))
-        return false;
-    for (size_t i = 0; i < whatif->count && whatif->count > 1; i++)
-        if (!replay_run(replay, &whatif->changes[i], 1, &whatif->outcomes[i], status))
+    for (size_t i = 0; i < whatif->count; i++) {
+        whatif->alone[i].change = whatif->changes[i];
+        if (!replay_run(replay, &whatif->changes[i], 1, &whatif->alone[i].outcome, status))
             return false;
-    return true;
+    }
+    return whatif->count < 2 ||
+           replay_run(replay, whatif->changes, whatif->count, &whatif->several.outcome, status);
 }
 
 static void finish_runs(struct whatif *whatif) {
-    outcome_finish(&whatif->unchanged);
-    outcome_finish(&whatif->together);
+    outcome_finish(&whatif->unchanged.outcome);
+    outcome_finish(&whatif->several.outcome);
     for (size_t i = 0; i < whatif->count; i++)
-        outcome_finish(&whatif->outcomes[i]);
+        outcome_finish(&whatif->alone[i].outcome);
     replay_rank_finish(whatif->ranked, whatif->ranked_count);
 }
 
 static bool print(const struct whatif *whatif, const char *format, struct output *output,
                   struct status *status) {
-    if (format && strcmp(format, "json") == 0) {
-        whatif_print_json(whatif, output);
-        return true;
-    }
-    unsigned width = output->path ? 0 : table_terminal_width(output->fd);
-    return whatif_print(whatif, format && strcmp(format, "md") == 0,
-                        width ? (width < 120 ? width : 120) : 80, output, status);
+    if (format && strcmp(format, "json") == 0)
+        return whatif_print_json(whatif, output, status);
+    return whatif_print(whatif, format && strcmp(format, "md") == 0, terminal_columns(output),
+                        output, status);
 }
 
-static int run(const struct command_line *line) {
+static int run_whatif(const struct command_line *line) {
     struct status status = {0};
     struct report_options options = {
         .trace_name = command_arguments(line, NULL)[0],
@@ -204,5 +203,5 @@ const struct command command_whatif = {
     .options = options,
     .arguments_min = 1,
     .arguments_max = 1,
-    .run = run,
+    .run = run_whatif,
 };

@@ -297,7 +297,7 @@ void diagnose_missing(struct diagnosis *diagnosis) {
             diagnosis, "No samples or ranges were recorded, so host code has no names. Record "
                        "with CPU sampling (no --no-sampling) or add NVTX ranges.");
     const struct limits *limits = source->limits ? &source->limits[source->devices[0].id] : NULL;
-    bool no_roofs = !limits || limits->source[DEVICE_LIMIT_MEMORY] < LIMIT_STATED;
+    bool no_roofs = !limits || limits->source[DEVICE_LIMIT_MEMORY] < LIMIT_PUBLISHED;
     if (facts->kernels.count && no_roofs)
         diagnose_add_missing(diagnosis,
                              "The roofs of the device are not known, so neither is how close its "

@@ -128,8 +128,8 @@ static double tensor_core_speedup(const struct diagnosis *diagnosis) {
     const struct diagnose_source *source = diagnosis->source;
     uint32_t id = source->device_count ? source->devices[0].id : 0;
     const struct limits *limits = source->limits ? &source->limits[id] : NULL;
-    if (limits && limits->source[DEVICE_LIMIT_F32] >= LIMIT_STATED &&
-        limits->source[DEVICE_LIMIT_MATRIX_F32] >= LIMIT_STATED)
+    if (limits && limits->source[DEVICE_LIMIT_F32] >= LIMIT_PUBLISHED &&
+        limits->source[DEVICE_LIMIT_MATRIX_F32] >= LIMIT_PUBLISHED)
         return limits->of[DEVICE_LIMIT_MATRIX_F32] / limits->of[DEVICE_LIMIT_F32];
     return limits_matrix_ratio(diagnosis->trace->device.compute_major[id],
                                diagnosis->trace->device.compute_minor[id]);

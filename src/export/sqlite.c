@@ -111,10 +111,10 @@ static int bind_cell(sqlite3_stmt *insert, int at, const struct trace *trace,
 }
 
 static bool insert_row(sqlite3 *database, sqlite3_stmt *insert, const struct trace *trace,
-                       enum trace_table table, size_t row, int64_t id, struct status *status) {
+                       enum trace_table table, size_t row, struct status *status) {
     const uint32_t *sessions = sessions_of(trace, table);
     unsigned columns = trace_tables[table].column_count;
-    int code = sqlite3_bind_int64(insert, 1, id);
+    int code = sqlite3_bind_int64(insert, 1, (sqlite3_int64)row);
     for (unsigned column = 0; column < columns && code == SQLITE_OK; column++)
         code = bind_cell(insert, (int)column + 2, trace, table, column, row);
     if (sessions && code == SQLITE_OK)
@@ -130,7 +130,7 @@ static bool insert_rows(sqlite3 *database, sqlite3_stmt *insert, struct trace *t
     bool entities = table > TABLE_META && table < TABLE_ACTIVITY;
     bool ok = trace_load(trace, table, NULL, status);
     for (size_t row = entities; ok && row < trace_rows(trace, table); row++)
-        ok = insert_row(database, insert, trace, table, row, (int64_t)(row + !entities), status);
+        ok = insert_row(database, insert, trace, table, row, status);
     if (table >= TABLE_ACTIVITY)
         export_unload(trace, table);
     return ok;

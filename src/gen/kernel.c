@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "gen/backends.h"
-#include "gen/source/program.h"
+#include "gen/emit/program.h"
 
 /* A request starts zeroed: its specification is compared byte by byte. */
 #define FAMILY(function, work_struct, backend_function)                                            \

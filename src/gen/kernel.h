@@ -4,7 +4,7 @@
  * function that turns it into a request: the specification on which the code depends (equal
  * specifications share a loaded kernel), the launch geometry and the scalars. kernel_generate()
  * makes the code of a specification in the language of the device: source for GPUs
- * (src/gen/source), functions for the CPU (src/gen/native).
+ * (src/gen/emit), functions for the CPU (src/gen/native).
  *
  * The buffers of a launch are, in order, those that each struct names.
  */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "gen/backends.h"
-#include "gen/source/matmul.h"
+#include "gen/emit/matmul.h"
 
 /* What of an epilogue the library can do: activation(A x B + bias), stored. */
 struct library_epilogue {

@@ -1,7 +1,7 @@
 /* The table of operations.
  *
  * Each row defines the public function (src/tensor/api_elementwise.c), the type and shape
- * rules, the flops on the trace, the kernel source for every language (src/gen/source), the
+ * rules, the flops on the trace, the kernel source for every language (src/gen/emit), the
  * SIMD function of the CPU (src/gen/native) and the conformance tests. To add an elementwise
  * operation, add a row here and its declaration to ridge.h.
  *

@@ -2,7 +2,7 @@
  *
  * Only integers are used up to the last step, which is exact (uniform) or rounded once
  * (normal). The functions are written once, as a macro whose parameters are the keywords in
- * which the languages differ: here it is expanded to C, in src/gen/source/generate.c to source
+ * which the languages differ: here it is expanded to C, in src/gen/emit/generate.c to source
  * for GPUs.
  *
  * The bits of position i are a hash of it with the key that the seed was mixed into: a Weyl

@@ -1,10 +1,11 @@
 /* The page: one HTML file that needs nothing else. The template is the folder web, made into one
- * file by scripts/bundle and embedded; the reports (as JSON) and the events (as columns) are put
- * where it leaves room. Both are deflated and in base64, so that the page stays small and nothing
- * of a trace can ever end its element. */
+ * file by scripts/bundle and embedded; the reports and the columns of their tables (as JSON)
+ * and the events (as columns) are put where it leaves room. All are deflated and in base64, so that
+ * the page stays small and nothing of a trace can ever end its element. */
 #include "report/report.h"
 
 #include "report/html_parts.h"
+#include "report/sections.h"
 
 extern const unsigned char embedded_page_html[]; /* terminated */
 extern const size_t embedded_page_html_size;
@@ -38,6 +39,30 @@ static bool write_report(const struct report *report, size_t index, struct outpu
     return ok;
 }
 
+/* The titles and units of the report's tables, which the page shows from the report's JSON. */
+static bool write_sections(struct output *output, struct status *status) {
+    struct buffer text = {0};
+    struct output into = output_into(&text);
+    struct json json = {.output = &into};
+    struct page_stream stream;
+    json_begin_object(&json);
+    for (const struct report_part *part = report_parts; part->name; part++)
+        for (size_t i = 0; part->sections[i]; i++)
+            if (part->sections[i]->columns) {
+                json_key(&json, part->sections[i]->key);
+                section_write_json_columns(part->sections[i], &json);
+            }
+    json_end_object(&json);
+    bool ok = buffer_ok(&text, status) &&
+              begin_data(&stream, "application/json", "sections", 0, output, status);
+    if (ok) {
+        page_stream_write(&stream, text.data, text.length);
+        end_data(&stream);
+    }
+    buffer_finish(&text);
+    return ok;
+}
+
 static bool write_events(const struct report *report, size_t index, struct output *output,
                          struct page_summary *summary, struct status *status) {
     struct page_events events = {0};
@@ -62,6 +87,8 @@ bool report_write_html(const struct report *const *reports, size_t count, struct
         return status_fail(status, STATUS_UNSUPPORTED,
                            "this build's page has no place for data: build ridge again");
     output_write(output, template.data, (size_t)place);
+    if (!write_sections(output, status))
+        return false;
     for (size_t i = 0; i < count; i++)
         if (!write_report(reports[i], i, output, status) ||
             !write_events(reports[i], i, output, summary, status))

@@ -108,7 +108,7 @@ static void take_reported(struct judged *judged) {
     }
 }
 
-static void finish(struct judged *judged) {
+static void judged_finish(struct judged *judged) {
     for (size_t i = 0; judged->devices && i < judged->count; i++) {
         gaps_finish(&judged->devices[i].gaps);
         kernels_finish(&judged->devices[i].kernels);
@@ -188,6 +188,6 @@ bool judge(struct report *report, struct status *status) {
     };
     ok = ok && diagnose(&source, &report->verdict, status);
     buffer_finish(&options);
-    finish(&judged);
+    judged_finish(&judged);
     return ok;
 }

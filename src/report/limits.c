@@ -10,11 +10,14 @@
 
 static const char *const source_words[] = {
     [LIMIT_OBSERVED] = "seen in this trace",
-    [LIMIT_STATED] = "stated by its maker",
+    [LIMIT_PUBLISHED] = "attainable of the published peaks",
+    [LIMIT_STATED] = "stated by its driver",
     [LIMIT_MEASURED] = "measured",
 };
-static const char *const source_names[] = {
-    [LIMIT_OBSERVED] = "seen", [LIMIT_STATED] = "stated", [LIMIT_MEASURED] = "measured"};
+static const char *const source_names[] = {[LIMIT_OBSERVED] = "seen",
+                                           [LIMIT_PUBLISHED] = "published",
+                                           [LIMIT_STATED] = "stated",
+                                           [LIMIT_MEASURED] = "measured"};
 
 bool limits_known(const struct kernel_limits *limits) {
     return limits->bytes > 0 || limits->flops > 0;
@@ -76,6 +79,10 @@ void limits_of_device(struct json *json, const struct limits *limits) {
         json_begin_object(json);
         json_member_number(json, "value", limits->of[limit]);
         json_member_string(json, "source", source_names[limits->source[limit]]);
+        if (limits->source[limit] == LIMIT_PUBLISHED) {
+            json_member_number(json, "peak", limits_published_peak(limits, limit));
+            json_member_string(json, "published_in", limits->published->source);
+        }
         json_end_object(json);
     }
     json_end_object(json);

@@ -12,7 +12,7 @@
 bool limits_known(const struct kernel_limits *limits);
 
 /* Appends the device's roofs by where they come from: "measured: memory 4.211 TB/s, f32 64.92
- * TFLOP/s; stated by its maker: ..."; nothing when none is known. */
+ * TFLOP/s; stated by its driver: ..."; nothing when none is known. */
 void limits_roofs(const struct limits *limits, struct buffer *words);
 /* Appends how much of the kernel time is known and how near to the roof it is. */
 void limits_summary(const struct kernels *kernels, const struct limits *limits,

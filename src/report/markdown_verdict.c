@@ -10,8 +10,7 @@ static void write_words(struct markdown *document, const char *before, const cha
 
 static void write_table(struct markdown *document, const struct verdict *verdict) {
     struct table table = {0};
-    MARKDOWN_COLUMNS(&table, "#", "<finding", "gain", "share", "on top of those above",
-                     "<confidence");
+    MARKDOWN_COLUMNS(&table, "#", "<finding", "gain alone", "share", "additional", "<confidence");
     for (size_t i = 0; i < verdict->count && i < document->top; i++) {
         const struct finding *finding = &verdict->findings[i];
         table_cellf(&table, "%zu", i + 1);

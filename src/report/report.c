@@ -121,10 +121,13 @@ static bool prepare(void *context, size_t index, struct status *status) {
     struct report *report = context;
     if (index)
         return steps_find(&report->model, &report->steps, status);
-    return host_build(&report->host, &report->model, status) &&
-           trace_load(report->model.trace, TABLE_ALLOCATION, NULL, status) &&
-           trace_load(report->model.trace, TABLE_COUNTER, NULL, status) &&
-           occupancy_find(&report->model, &report->occupancy, status);
+    if (!host_build(&report->host, &report->model, status) ||
+        !gaps_sum_threads(&report->model, &report->host, &report->gap_totals, status) ||
+        !trace_load(report->model.trace, TABLE_ALLOCATION, NULL, status) ||
+        !trace_load(report->model.trace, TABLE_COUNTER, NULL, status))
+        return false;
+    report->host.totals = report->gap_totals.threads ? &report->gap_totals : NULL;
+    return occupancy_find(&report->model, &report->occupancy, status);
 }
 
 static bool find_limits(struct report *report, struct status *status) {
@@ -292,6 +295,7 @@ void report_finish(struct report *report) {
     data_quality_finish(&report->quality);
     occupancy_finish(&report->occupancy);
     pauses_finish(&report->pauses, &report->model);
+    gap_totals_finish(&report->gap_totals);
     host_finish(&report->host);
     if (report->model.trace)
         model_finish(&report->model);

@@ -65,6 +65,7 @@ struct report {
     struct report_options options;
     struct model model;
     struct host host;
+    struct gap_totals gap_totals;
     struct occupancy occupancy;
     struct pauses pauses;
     struct selection *selections;  /* by device id */

@@ -190,7 +190,7 @@ const struct section section_syncs = {.key = "syncs",
                                       .columns = sync_columns,
                                       .row = sync_row,
                                       .note = syncs_note,
-                                      .rows = "places"};
+                                      .rows = "call sites"};
 
 /* ---- API calls by class and by name ---- */
 
@@ -313,8 +313,8 @@ MEMORY(memory_frees, value_integer((int64_t)at->frees))
 MEMORY(memory_freed, value_integer((int64_t)at->freed_bytes))
 
 static const struct column memory_columns[] = {
-    {"memory", "memory of", UNIT_TEXT, 0, memory_of},
-    {NULL, "high water", UNIT_TEXT, 0, memory_high_water},
+    {"memory", "memory", UNIT_TEXT, 0, memory_of},
+    {NULL, "peak", UNIT_TEXT, 0, memory_high_water},
     {"reserved_max_bytes", "reserved", UNIT_BYTES, 0, memory_reserved},
     {"allocations", "allocations", UNIT_COUNT, 0, memory_allocations},
     {"allocated_bytes", "allocated", UNIT_BYTES, 0, memory_allocated},
@@ -412,7 +412,7 @@ static size_t python_count(const void *source) {
 
 static const struct column python_columns[] = {
     {"function", "Python function", UNIT_TEXT, COLUMN_FLEXIBLE, function_name},
-    {NULL, "own", UNIT_SHARE, 0, function_own_share},
+    {NULL, "self", UNIT_SHARE, 0, function_own_share},
     {NULL, "with callees", UNIT_SHARE, 0, function_total_share},
     {"own_samples", "samples", UNIT_COUNT, COLUMN_WIDE, function_own_samples},
     {"own_ns", NULL, UNIT_NS, 0, function_own},

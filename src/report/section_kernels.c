@@ -113,13 +113,13 @@ const struct section section_kernels = {.key = "kernels",
                                         .rows = "kernels"};
 
 static const struct column limit_columns[] = {
-    {NULL, "kernel", UNIT_TEXT, COLUMN_FLEXIBLE, kernel_name},
-    {NULL, "of roof", UNIT_SHARE, 0, kernel_of_roof},
-    {NULL, "at roof", UNIT_NS_MEAN, 0, kernel_roof},
-    {NULL, "bytes/s", UNIT_BYTES_PER_S, 0, kernel_byte_rate},
-    {NULL, "FLOP/s", UNIT_FLOP_PER_S, 0, kernel_flop_rate},
-    {NULL, "FLOP/byte", UNIT_NUMBER, COLUMN_WIDE, kernel_intensity},
-    {NULL, "bound", UNIT_TEXT, 0, kernel_known_bound},
+    {"name", "kernel", UNIT_TEXT, COLUMN_FLEXIBLE, kernel_name},
+    {"of_roof", "of roof", UNIT_SHARE, 0, kernel_of_roof},
+    {"roof_ns", "at roof", UNIT_NS_MEAN, 0, kernel_roof},
+    {"bytes_per_s", "bytes/s", UNIT_BYTES_PER_S, 0, kernel_byte_rate},
+    {"flops_per_s", "FLOP/s", UNIT_FLOP_PER_S, 0, kernel_flop_rate},
+    {"flops_per_byte", "FLOP/byte", UNIT_NUMBER, COLUMN_WIDE, kernel_intensity},
+    {"bound", "bound", UNIT_TEXT, 0, kernel_known_bound},
     {0},
 };
 

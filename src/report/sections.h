@@ -39,14 +39,7 @@ struct value report_device_name(const void *source, const void *row, struct buff
         "device_name", NULL, UNIT_TEXT, COLUMN_CSV, report_device_name                             \
     }
 
-/* Defines a value function: `of` is the source, `at` the row. */
-#define REPORT_VALUE(name, type, ...)                                                              \
-    static struct value name(const void *source, const void *row, struct buffer *words) {          \
-        const struct report_source *of = source;                                                   \
-        const type *at = row;                                                                      \
-        (void)of, (void)at, (void)words;                                                           \
-        return __VA_ARGS__;                                                                        \
-    }
+#define REPORT_VALUE(name, type, ...) SECTION_VALUE(name, struct report_source, type, __VA_ARGS__)
 
 static inline struct value report_text(const struct report_source *of, uint32_t id) {
     return value_text(trace_text(of->report->model.trace, id));

@@ -53,7 +53,7 @@ void text_verdict(struct text_writer *writer, bool all) {
         return;
     write_sentences(writer, verdict);
     text_section(writer, "Findings", "%s", "");
-    output_printf(writer->output, "%46s%17s%17s\n", "", "gain", "on top");
+    output_printf(writer->output, "%46s%17s%17s\n", "", "gain alone", "additional");
     for (; shown < verdict->count && shown < writer->report->options.top; shown++) {
         if (!all && shown >= FINDINGS_MAX)
             break;

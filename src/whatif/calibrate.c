@@ -35,7 +35,7 @@ static void calibrate_activity(struct replay *replay, size_t i) {
         replay->depends.lag[k] = MIN(typical->depend, start - end);
         if (end + typical->depend >= ready) {
             ready = end + typical->depend;
-            replay->bound[i] = BOUND_BY_OTHER;
+            replay->bound[i] = BOUND_BY_DEPENDENCY;
             bound_wait = k;
         }
     }
@@ -43,7 +43,7 @@ static void calibrate_activity(struct replay *replay, size_t i) {
         replay->launch_lag[i] = start - launch_base(replay, i);
     else if (replay->bound[i] == BOUND_BY_QUEUE)
         replay->queue_lag[i] = start - activity_end(replay, replay->previous[i]);
-    else if (replay->bound[i] == BOUND_BY_OTHER)
+    else if (replay->bound[i] == BOUND_BY_DEPENDENCY)
         replay->depends.lag[bound_wait] =
             start - activity_end(replay, replay->depends.activity[bound_wait]);
     else

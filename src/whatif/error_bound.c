@@ -55,7 +55,7 @@ static struct node before_activity(const struct run *run, uint32_t activity, int
     case BOUND_BY_QUEUE:
         *error += other ? typical->queue_spread : 0;
         return (struct node){NODE_ACTIVITY, run->previous[activity]};
-    case BOUND_BY_OTHER:
+    case BOUND_BY_DEPENDENCY:
         *error += other ? typical->depend_spread : 0;
         before = other_before(run, activity);
         return (struct node){before == NO_ROW ? NODE_NONE : NODE_ACTIVITY, before};

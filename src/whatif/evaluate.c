@@ -51,19 +51,19 @@ void run_finish(struct run *run) {
     free_copy(run->previous, replay->previous);
     free_copy(run->from_start, replay->from_start);
     free_copy(run->tail, replay->tail);
-    void *made[] = {run->call_removed,
-                    run->activity_removed,
-                    run->extra_dependency,
-                    run->extra_lag,
-                    run->loader_at,
-                    run->call_start,
-                    run->call_end,
-                    run->start,
-                    run->bound,
-                    run->thread_reached,
-                    run->dependencies_removed};
-    for (size_t i = 0; i < ARRAY_COUNT(made); i++)
-        memory_free(made[i]);
+    void *columns[] = {run->call_removed,
+                       run->activity_removed,
+                       run->extra_dependency,
+                       run->extra_lag,
+                       run->loader_at,
+                       run->call_start,
+                       run->call_end,
+                       run->start,
+                       run->bound,
+                       run->thread_last_end,
+                       run->dependencies_removed};
+    for (size_t i = 0; i < ARRAY_COUNT(columns); i++)
+        memory_free(columns[i]);
     memset(run, 0, sizeof *run);
 }
 
@@ -97,10 +97,10 @@ bool run_is_unchanged(const struct run *run) {
 static void start_call(struct run *run, size_t call) {
     uint32_t thread = run->replay->trace->call.thread[call];
     uint32_t follows = run->replay->follows[call];
-    int64_t reached = run->thread_reached[thread];
-    int64_t start = MAX(reached, 0) + run->host_time[call];
+    int64_t last_end = run->thread_last_end[thread];
+    int64_t start = MAX(last_end, 0) + run->host_time[call];
     if (follows != NO_ROW)
-        start = MAX(reached, run->call_end[follows] + run->host_time[call]);
+        start = MAX(last_end, run->call_end[follows] + run->host_time[call]);
     if (run->loader_at && run->loader_at[call] != NEVER && run->loader_call != call)
         start = MAX(start, run->call_start[run->loader_call] + run->loader_at[call]);
     run->call_start[call] = start;
@@ -128,7 +128,7 @@ static int64_t find_end(const struct run *run, size_t call, uint32_t *wait) {
 static void end_call(struct run *run, size_t call) {
     uint32_t wait;
     run->call_end[call] = find_end(run, call, &wait);
-    run->thread_reached[run->replay->trace->call.thread[call]] = run->call_end[call];
+    run->thread_last_end[run->replay->trace->call.thread[call]] = run->call_end[call];
 }
 
 uint32_t run_call_wait(const struct run *run, size_t call) {
@@ -160,13 +160,13 @@ static void start_activity(struct run *run, size_t activity) {
             uint32_t other = replay->depends.activity[k];
             if (other != NO_ROW && run_end(run, other) + replay->depends.lag[k] >= start) {
                 start = run_end(run, other) + replay->depends.lag[k];
-                bound = BOUND_BY_OTHER;
+                bound = BOUND_BY_DEPENDENCY;
             }
         }
     if (run->extra_dependency && run->extra_dependency[activity] != NO_ROW &&
         run_end(run, run->extra_dependency[activity]) + run->extra_lag[activity] > start) {
         start = run_end(run, run->extra_dependency[activity]) + run->extra_lag[activity];
-        bound = BOUND_BY_OTHER;
+        bound = BOUND_BY_DEPENDENCY;
     }
     if (bound == BOUND_BY_NOTHING)
         start = call == NO_ROW ? run->launch_lag[activity]
@@ -181,8 +181,8 @@ static bool allocate_times(struct run *run, struct status *status) {
     run->call_end = memory_allocate(replay->calls, sizeof *run->call_end, status);
     run->start = memory_allocate(replay->activities, sizeof *run->start, status);
     run->bound = memory_allocate(replay->activities, sizeof *run->bound, status);
-    run->thread_reached = memory_allocate(replay->threads, sizeof *run->thread_reached, status);
-    return run->call_start && run->call_end && run->start && run->bound && run->thread_reached;
+    run->thread_last_end = memory_allocate(replay->threads, sizeof *run->thread_last_end, status);
+    return run->call_start && run->call_end && run->start && run->bound && run->thread_last_end;
 }
 
 bool replay_evaluate(struct run *run, struct status *status) {
@@ -190,7 +190,7 @@ bool replay_evaluate(struct run *run, struct status *status) {
     if (!allocate_times(run, status))
         return false;
     for (size_t i = 0; i < replay->threads; i++)
-        run->thread_reached[i] = NEVER;
+        run->thread_last_end[i] = NEVER;
     for (size_t i = 0; i < replay->node_count; i++) {
         size_t node = replay->order[i];
         if (node < replay->calls)
@@ -212,9 +212,9 @@ static int64_t threads_end(const struct run *run, uint32_t session) {
     int64_t end = NEVER;
     for (size_t thread = 0; thread < replay->threads; thread++)
         if (trace->thread_session[thread] == session) {
-            int64_t reached = run->thread_reached[thread];
-            if (reached > NEVER || run->tail[thread] > 0)
-                end = MAX(end, MAX(reached, 0) + run->tail[thread]);
+            int64_t last_end = run->thread_last_end[thread];
+            if (last_end > NEVER || run->tail[thread] > 0)
+                end = MAX(end, MAX(last_end, 0) + run->tail[thread]);
         }
     return end;
 }

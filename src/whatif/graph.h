@@ -42,7 +42,7 @@ struct waits {
     size_t count, capacity, lag_capacity;
 };
 
-enum activity_bound { BOUND_BY_LAUNCH, BOUND_BY_QUEUE, BOUND_BY_OTHER, BOUND_BY_NOTHING };
+enum activity_bound { BOUND_BY_LAUNCH, BOUND_BY_QUEUE, BOUND_BY_DEPENDENCY, BOUND_BY_NOTHING };
 
 struct replay {
     struct replay_source source;

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/search.h"
 #include "base/sort.h"
-#include "whatif/run.h"
+#include "whatif/call_sums.h"
 
 /* ---- the timed part ---- */
 
@@ -141,26 +141,13 @@ int64_t inside_thread_part(const struct replay *replay, uint32_t thread, int64_t
 
 /* ---- causes of idle time ---- */
 
-static enum gap_cause cause_of_call(const struct replay *replay, uint32_t call) {
-    switch (replay->class[call]) {
-    case CALL_SYNC:
-        return CAUSE_SYNC;
-    case CALL_ALLOC:
-        return CAUSE_ALLOC;
-    case CALL_COMPILE:
-        return CAUSE_COMPILE;
-    case CALL_COPY:
-        return replay->blocks[call] ? CAUSE_COPY_CALL : CAUSE_LAUNCH;
-    case CALL_LAUNCH:
-        return CAUSE_LAUNCH;
-    default:
-        return CAUSE_HOST;
-    }
-}
-
 /* The launching thread in [start, end), backwards from the call that starts at `end`. */
-static void walk_host(const struct run *run, uint32_t call, int64_t start, int64_t end,
-                      int64_t *cause) {
+static void walk_host(const struct run *run, const struct call_sums *sums, uint32_t call,
+                      int64_t start, int64_t end, int64_t *cause) {
+    if (end == run->call_start[call]) {
+        call = call_sums_skip(sums, call, start, cause);
+        end = run->call_start[call];
+    }
     while (end > start) {
         uint32_t before = run_call_before(run->replay, call);
         int64_t since = before == NO_ROW ? start : MAX(run->call_end[before], start);
@@ -172,15 +159,15 @@ static void walk_host(const struct run *run, uint32_t call, int64_t start, int64
             return;
         since = MAX(run->call_start[before], start);
         if (since < end) {
-            cause[cause_of_call(run->replay, before)] += end - since;
+            cause[call_cause(run->replay, before)] += end - since;
             end = since;
         }
         call = before;
     }
 }
 
-static void split_idle(const struct run *run, uint32_t next, int64_t start, int64_t end,
-                       int64_t *cause) {
+static void split_idle(const struct run *run, const struct call_sums *sums, uint32_t next,
+                       int64_t start, int64_t end, int64_t *cause) {
     uint32_t call = next == NO_ROW ? NO_ROW : run->launch[next];
     if (call == NO_ROW) {
         cause[CAUSE_UNKNOWN] += end - start;
@@ -188,17 +175,17 @@ static void split_idle(const struct run *run, uint32_t next, int64_t start, int6
     }
     int64_t until = MIN(run->call_start[call], end);
     if (until > start) {
-        walk_host(run, call, start, until, cause);
+        walk_host(run, sums, call, start, until, cause);
         start = until;
     }
     until = MIN(run->call_end[call], end);
     if (until > start) {
-        enum gap_cause inside = cause_of_call(run->replay, call);
+        enum gap_cause inside = call_cause(run->replay, call);
         cause[inside == CAUSE_HOST ? CAUSE_LAUNCH : inside] += until - start;
         start = until;
     }
     if (end > start)
-        cause[run->bound[next] == BOUND_BY_OTHER ? CAUSE_DEPENDENCY : CAUSE_DEVICE] += end - start;
+        cause[run->bound[next] == BOUND_BY_DEPENDENCY ? CAUSE_DEPENDENCY : CAUSE_DEVICE] += end - start;
 }
 
 /* ---- the account ---- */
@@ -212,6 +199,7 @@ struct takers {
 
 struct sweep {
     const struct run *run;
+    const struct call_sums *sums;
     struct takers *takers;
     const struct selection *windows;
     struct outcome_device *device;
@@ -228,7 +216,7 @@ static void add_idle(struct sweep *sweep, int64_t start, int64_t end, uint32_t n
         int64_t from = MAX(start, windows->windows[i].start);
         int64_t until = MIN(end, windows->windows[i].end);
         if (until > from)
-            split_idle(sweep->run, next, from, until, sweep->device->cause);
+            split_idle(sweep->run, sweep->sums, next, from, until, sweep->device->cause);
     }
 }
 
@@ -264,8 +252,9 @@ static void add_activity(struct sweep *sweep, uint32_t row) {
     }
 }
 
-static bool account_device_of(const struct run *run, struct outcome_device *device,
-                              struct takers *takers, struct status *status) {
+static bool account_device_of(const struct run *run, const struct call_sums *sums,
+                              struct outcome_device *device, struct takers *takers,
+                              struct status *status) {
     const struct replay *replay = run->replay;
     size_t first = replay->source.model->device_first[device->device];
     size_t count = replay->source.model->device_first[device->device + 1] - first;
@@ -274,7 +263,8 @@ static bool account_device_of(const struct run *run, struct outcome_device *devi
     bool ok = find_windows(run, device->device, &windows, status) &&
               sort_rows(NULL, 1, run->start + first, NULL, count, &order, status);
     if (ok && windows.count) {
-        struct sweep sweep = {.run = run, .takers = takers, .windows = &windows, .device = device};
+        struct sweep sweep = {
+            .run = run, .sums = sums, .takers = takers, .windows = &windows, .device = device};
         sweep.kernels = sweep.all = windows.windows[0].start;
         device->window = device->idle = selection_length(&windows);
         for (size_t i = 0; i < count; i++) {
@@ -333,8 +323,8 @@ static void find_next_cause(struct outcome *outcome) {
     outcome->copy_bound = copies > busy && copies > idle;
 }
 
-static bool account_devices(const struct run *run, struct outcome *outcome, struct takers *takers,
-                            struct status *status) {
+static bool account_devices(const struct run *run, const struct call_sums *sums,
+                            struct outcome *outcome, struct takers *takers, struct status *status) {
     const struct replay *replay = run->replay;
     size_t capacity = 0;
     for (uint32_t device = 1; device < replay->devices; device++) {
@@ -343,7 +333,8 @@ static bool account_devices(const struct run *run, struct outcome *outcome, stru
         if (!GROW(outcome->devices, &capacity, outcome->device_count + 1, status))
             return false;
         outcome->devices[outcome->device_count] = (struct outcome_device){.device = device};
-        if (!account_device_of(run, &outcome->devices[outcome->device_count++], takers, status))
+        if (!account_device_of(run, sums, &outcome->devices[outcome->device_count++], takers,
+                               status))
             return false;
     }
     return true;
@@ -353,12 +344,15 @@ bool run_account(const struct run *run, struct outcome *outcome, struct status *
     const struct trace *trace = run->replay->trace;
     struct takers takers = {
         .kernel = memory_allocate(trace->strings.count, sizeof *takers.kernel, status)};
-    bool ok = takers.kernel && account_devices(run, outcome, &takers, status);
+    struct call_sums sums = {0};
+    bool ok = takers.kernel && call_sums_build(&sums, run, status) &&
+              account_devices(run, &sums, outcome, &takers, status);
     if (ok) {
         find_next_cause(outcome);
         find_next_kernel(trace, &takers, outcome);
         find_next_copy(&takers, outcome);
     }
+    call_sums_finish(&sums);
     memory_free(takers.kernel);
     return ok;
 }

@@ -33,7 +33,7 @@ struct run {
     /* The new times. */
     int64_t *call_start, *call_end, *start;
     uint8_t *bound; /* by activity: enum activity_bound */
-    int64_t *thread_reached;
+    int64_t *thread_last_end;
 
     uint64_t touched;
     double assumption_error; /* share of the gain that the changes' assumptions may be off by */

@@ -75,8 +75,8 @@ struct finder {
     int64_t *first_quartile; /* by string: first quartile of the durations of calls of that name */
     uint32_t *call_wait;     /* by call: row of its synchronisation record, or NO_ROW */
     uint32_t *last;          /* by queue: last activity launched so far */
-    uint32_t *queues;        /* of each process, in one list */
-    size_t *queues_first;    /* by process */
+    uint32_t *newest;        /* by process: the queue of its last launch so far, or NO_ROW */
+    uint32_t *older, *newer; /* by queue: those of the process with the launches before and after */
     uint32_t *launch_first;  /* by call: activities that it launched, as indexes in launch_rows */
     uint32_t *launch_rows;
     struct map recorded; /* by recording call: its queue; once passed, the last activity in it */
@@ -157,27 +157,37 @@ static bool index_records(struct finder *finder, struct status *status) {
     return true;
 }
 
-static bool index_process_queues(struct finder *finder, struct status *status) {
-    const struct trace *trace = finder->trace;
-    size_t processes = trace->process.count, queues = trace->queue.count;
-    finder->queues = memory_allocate(queues, sizeof *finder->queues, status);
-    finder->queues_first = memory_allocate(processes + 1, sizeof *finder->queues_first, status);
-    finder->last = memory_allocate(queues, sizeof *finder->last, status);
-    if (!finder->queues || !finder->queues_first || !finder->last)
-        return false;
-    for (size_t i = 0; i < queues; i++) {
-        finder->queues_first[trace->queue.process[i] + 1]++;
-        finder->last[i] = NO_ROW;
-    }
-    for (size_t i = 0; i < processes; i++)
-        finder->queues_first[i + 1] += finder->queues_first[i];
-    size_t *next = memory_allocate(processes, sizeof *next, status);
-    for (size_t i = 0; i < queues && next; i++) {
-        uint32_t process = trace->queue.process[i];
-        finder->queues[finder->queues_first[process] + next[process]++] = (uint32_t)i;
-    }
-    memory_free(next);
-    return next != NULL;
+static uint32_t *allocate_rows(size_t count, struct status *status) {
+    uint32_t *rows = memory_allocate(count, sizeof *rows, status);
+    for (size_t i = 0; rows && i < count; i++)
+        rows[i] = NO_ROW;
+    return rows;
+}
+
+static bool prepare_queues(struct finder *finder, struct status *status) {
+    size_t queues = finder->trace->queue.count;
+    finder->last = allocate_rows(queues, status);
+    finder->older = allocate_rows(queues, status);
+    finder->newer = allocate_rows(queues, status);
+    finder->newest = allocate_rows(finder->trace->process.count, status);
+    return finder->last && finder->older && finder->newer && finder->newest;
+}
+
+/* Moves the queue to the front of its process's list. */
+static void renew_queue(struct finder *finder, uint32_t queue) {
+    uint32_t *newest = &finder->newest[finder->trace->queue.process[queue]];
+    uint32_t older = finder->older[queue], newer = finder->newer[queue];
+    if (*newest == queue)
+        return;
+    if (newer != NO_ROW)
+        finder->older[newer] = older;
+    if (older != NO_ROW)
+        finder->newer[older] = newer;
+    finder->older[queue] = *newest;
+    finder->newer[queue] = NO_ROW;
+    if (*newest != NO_ROW)
+        finder->newer[*newest] = queue;
+    *newest = queue;
 }
 
 static bool index_launched(struct finder *finder, struct status *status) {
@@ -211,6 +221,16 @@ static bool add_await(struct finder *finder, size_t call, uint32_t activity,
            waits_add(&finder->replay->awaits, activity, status);
 }
 
+/* All queues of the process; of thousands, those with the latest launches: the others are idle. */
+static bool await_queues(struct finder *finder, size_t call, struct status *status) {
+    enum { QUEUES_MAX = 256 };
+    uint32_t queue = finder->newest[call_process(finder, call)];
+    for (unsigned i = 0; i < QUEUES_MAX && queue != NO_ROW; i++, queue = finder->older[queue])
+        if (!add_await(finder, call, finder->last[queue], status))
+            return false;
+    return true;
+}
+
 static bool await_record(struct finder *finder, size_t call, uint32_t record,
                          struct status *status) {
     const struct trace *trace = finder->trace;
@@ -225,13 +245,8 @@ static bool await_record(struct finder *finder, size_t call, uint32_t record,
                    : map_find(&finder->recorded, recorder_of(finder, record));
         return !last || !(*last & EVENT_RECORDED) ||
                add_await(finder, call, (uint32_t)*last, status);
-    case WAIT_CONTEXT: {
-        uint32_t process = call_process(finder, call);
-        for (size_t i = finder->queues_first[process]; i < finder->queues_first[process + 1]; i++)
-            if (!add_await(finder, call, finder->last[finder->queues[i]], status))
-                return false;
-        return true;
-    }
+    case WAIT_CONTEXT:
+        return await_queues(finder, call, status);
     default:
         return true;
     }
@@ -314,6 +329,7 @@ static void note_launched(struct finder *finder, size_t call) {
         uint32_t *last = &finder->last[replay->trace->activity.queue[row]];
         if (*last == NO_ROW || replay->start[row] >= replay->start[*last])
             *last = row;
+        renew_queue(finder, replay->trace->activity.queue[row]);
     }
 }
 
@@ -367,11 +383,12 @@ bool replay_find_waits(struct replay *replay, struct status *status) {
     if (ok)
         finder.first_quartile = call_durations(replay, 0.25, false, 0, status);
     ok = ok && finder.first_quartile && index_ends(&finder, status) &&
-         index_process_queues(&finder, status) && index_launched(&finder, status) &&
+         prepare_queues(&finder, status) && index_launched(&finder, status) &&
          index_records(&finder, status) && walk_calls(&finder, status);
-    void *columns[] = {finder.by_end,       finder.process_first, finder.first_quartile,
-                       finder.call_wait,    finder.last,          finder.queues,
-                       finder.queues_first, finder.launch_first,  finder.launch_rows};
+    void *columns[] = {finder.by_end,     finder.process_first, finder.first_quartile,
+                       finder.call_wait,  finder.last,          finder.newest,
+                       finder.older,      finder.newer,         finder.launch_first,
+                       finder.launch_rows};
     for (size_t i = 0; i < ARRAY_COUNT(columns); i++)
         memory_free(columns[i]);
     map_finish(&finder.recorded);

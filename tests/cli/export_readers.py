@@ -60,8 +60,6 @@ def check_sqlite():
     expect("integrity", database.execute("PRAGMA integrity_check").fetchone()[0], "ok")
     for table in ["meta", "process", "thread", "device", "queue", "stack"] + EVENTS:
         columns = [row[1] for row in database.execute(f'PRAGMA table_info("{table}")')]
-        if table in EVENTS + ["meta"]:
-            columns.remove("id")  # counted from 1, in a query from 0
         known = {row[0] for row in query(f"SELECT \"column\" FROM ridge_columns WHERE \"table\" = '{table}'")}
         shared = ", ".join(f'"{name}"' for name in columns if name in known)
         sql = f'SELECT {shared} FROM "{table}" ORDER BY id'

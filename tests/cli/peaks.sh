@@ -19,16 +19,15 @@ echo "- the bandwidth by working set, from a cache to memory"
 grep -c '^| working set |' md
 grep -c '^ *working set ' text
 [ "$(grep -c '^cpu:0,working_set,[0-9]*,' csv)" -ge 4 ] && echo "several sizes"
-echo "- plain characters in a plain locale, others where they can be shown"
-sed -n '/^FLOP\/s$/,$p' text | LC_ALL=C grep -c '[^ -~]'
-LC_ALL=C.UTF-8 "$RIDGE" peaks -d cpu --quick | sed -n '/^FLOP\/s$/,$p' | grep -c '└'
+echo "- the roofline: ceilings with their ridge points"
+grep -c '^f32  .*FLOP/s  *[0-9.]' text
 echo "- a picture"
 "$RIDGE" peaks -d cpu --quick --plot roofline.svg > /dev/null && tail -n 1 roofline.svg
 "$RIDGE" peaks -d cpu --quick --plot roofline.svg
 echo "status $?"
 "$RIDGE" peaks -d cpu --quick --plot roofline.svg -f -o out.txt && cmp text out.txt && echo replaced
 "$RIDGE" peaks -d cpu,cpu:0,cpu --quick --plot both.svg > two && ls both*
-[ "$(grep -c '^FLOP/s$' two)" = 2 ] && echo "two rooflines"
+[ "$(grep -c '^roofline  ' two)" = 2 ] && echo "two rooflines"
 echo "- mistakes"
 "$RIDGE" peaks -d cpu --plot roofline.png
 echo "status $?"

@@ -1,6 +1,7 @@
 /* A library for LD_PRELOAD that makes one call of a program fail.
  *
  *   FAULT=KIND:N     the Nth call of that kind fails; later ones succeed again
+ *   FAULT=leak       24 bytes are never freed, to see that a leak is noticed
  *   FAULT_COUNTS=FD  at exit, writes "KIND CALLS" for each kind to that descriptor
  *
  * Kinds: memory (ENOMEM), read (EIO), write (ENOSPC), map (ENOMEM), open (EMFILE) fail.
@@ -30,6 +31,12 @@ static uint64_t failing[KINDS]; /* 0: none */
 static bool active;
 static int counts_fd = -1;
 
+static __attribute__((noinline)) void leak(void) {
+    void *volatile lost = malloc(24);
+    lost = NULL;
+    (void)lost;
+}
+
 static bool fails(enum kind kind) {
     return active && atomic_fetch_add(&calls[kind], 1) + 1 == failing[kind];
 }
@@ -51,6 +58,8 @@ __attribute__((constructor)) static void start(void) {
     }
     if (counts)
         counts_fd = atoi(counts);
+    if (fault && strcmp(fault, "leak") == 0)
+        leak();
     unsetenv("LD_PRELOAD"); /* not in programs that the program starts */
     active = true;
 }

@@ -3,8 +3,9 @@
 # reads that end early or are short (inject.c has the list). A run passes if
 #   - it exits with 0 and its output is that of an undisturbed run, or
 #   - it exits with another status and a message, and leaves no output file and no temporary file.
-# It must not end by a signal or hang. FAULTS=all tries every N, otherwise some of them. Arguments
-# select commands by name. A test is one command with one kind of fault.
+# It must not end by a signal or hang, or leak memory where RIDGE is linked with the leak sanitizer.
+# FAULTS=all tries every N, FAULTS=COUNT so many, otherwise some of them. Arguments select commands by
+# name. A test is one command with one kind of fault.
 cd "$(dirname "$0")/../.." || exit 1
 source_folder=tests/faults
 ridge=${RIDGE:-build/ridge}
@@ -15,7 +16,7 @@ if [ "$(uname -s)" != Linux ]; then
     echo "SKIP calls are made to fail with LD_PRELOAD, as on Linux"
     exit 77
 fi
-if ldd "$ridge" | grep -q 'lib[a-z]*san\.' || nm "$ridge" 2> /dev/null | grep -q __asan_init; then
+if ldd "$ridge" | grep 'lib[a-z]*san\.' | grep -qv liblsan || nm "$ridge" 2> /dev/null | grep -q __asan_init; then
     echo "SKIP LD_PRELOAD does not work with a sanitizer"
     exit 77
 fi
@@ -41,6 +42,8 @@ for format in perfetto chrome; do
 done
 cd "$work" || exit 1
 passed=0 failed=0
+leak_status=99
+export LSAN_OPTIONS=exitcode=$leak_status:print_suppressions=0
 
 # One run: its status in $code, what it printed in ../out and ../err. FAULT says what fails.
 run() {
@@ -71,6 +74,10 @@ complain() {
 check() {
     if [ $code = 127 ] && grep -q 'out of memory' ../err; then
         rm -rf "$work"/* # the dynamic loader ended the program
+    elif [ $code = $leak_status ]; then
+        complain "$1" "leaked memory"
+        grep -m 8 '^ *#[0-9].*src/' ../err | sed 's/^/    /'
+        rm -rf "$work"/*
     elif [ $code -ge 124 ]; then
         complain "$1" "ended with status $code"
     elif [ $code = 0 ]; then
@@ -87,6 +94,7 @@ check() {
 stride() {
     local calls=$1 runs=3
     [ "$2" = memory ] && runs=12
+    case ${FAULTS:-} in *[0-9]*) runs=$FAULTS ;; esac
     if [ "${FAULTS:-}" = all ] || [ "$calls" -le $runs ]; then
         echo 1
     else

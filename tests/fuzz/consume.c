@@ -12,8 +12,8 @@
 
 #include "base/checksum.h"
 #include "base/memory.h"
-#include "cmd/info.h"
-#include "cmd/whatif.h"
+#include "report/info.h"
+#include "report/whatif.h"
 #include "export/export.h"
 #include "import/import.h"
 #include "json_check.h"
@@ -287,7 +287,8 @@ static void make_report(struct consumer *consumer, const struct report_options *
 static void print_whatif(struct consumer *consumer, const struct whatif *whatif) {
     struct output output = output_into(&consumer->written);
     struct status status = {0};
-    whatif_print_json(whatif, &output);
+    if (!whatif_print_json(whatif, &output, &status))
+        fuzz_broken("whatif: %s", status.message);
     check_json(buffer_as_text(&consumer->written), "whatif");
     take_written(consumer);
     for (unsigned markdown = 0; markdown < 2; markdown++) {
@@ -306,11 +307,13 @@ static void run_whatif(struct consumer *consumer, const struct report *report, s
         (struct change){.kind = (enum change_kind)(choice % CHANGE_COUNT),
                         .factor = 2,
                         .pattern = choice / CHANGE_COUNT % 2 ? TEXT("*a*") : TEXT("")};
-    bool ok = replay_run(report->replay, NULL, 0, &whatif.unchanged, &status) &&
-              replay_run(report->replay, whatif.changes, 1, &whatif.together, &status);
+    whatif.alone[0].change = whatif.changes[0];
+    whatif.unchanged.change.kind = CHANGE_COUNT;
+    bool ok = replay_run(report->replay, NULL, 0, &whatif.unchanged.outcome, &status) &&
+              replay_run(report->replay, whatif.changes, 1, &whatif.alone[0].outcome, &status);
     if (ok) {
-        check_outcome(&whatif.unchanged);
-        check_outcome(&whatif.together);
+        check_outcome(&whatif.unchanged.outcome);
+        check_outcome(&whatif.alone[0].outcome);
         print_whatif(consumer, &whatif);
         whatif.count = 0;
         ok = replay_rank(report->replay, &whatif.ranked, &whatif.ranked_count, &status);
@@ -321,8 +324,8 @@ static void run_whatif(struct consumer *consumer, const struct report *report, s
         print_whatif(consumer, &whatif);
         replay_rank_finish(whatif.ranked, whatif.ranked_count);
     }
-    outcome_finish(&whatif.unchanged);
-    outcome_finish(&whatif.together);
+    outcome_finish(&whatif.unchanged.outcome);
+    outcome_finish(&whatif.alone[0].outcome);
     if (!ok)
         fuzz_check_reason(&status, "whatif");
 }
@@ -352,7 +355,8 @@ static void make_info(struct consumer *consumer) {
     if (!info.trace)
         return;
     if (info_gather(&info, &status)) {
-        info_print_json(&info, &output);
+        if (!info_print_json(&info, &output, &status))
+            fuzz_broken("info: %s", status.message);
         check_json(buffer_as_text(&consumer->written), "info");
         take_written(consumer);
         if (!info_print_text(&info, &output, &status))

@@ -41,7 +41,7 @@ REJECTED = ["-Werror=int-conversion", "-Werror=incompatible-pointer-types", "-We
 def load_sources():
     sources = {}
     for folder in FOLDERS:
-        for path in sorted(glob.glob(os.path.join(ROOT, "src", folder, "*.c"))):
+        for path in sorted(glob.glob(os.path.join(ROOT, "src", folder, "**", "*.c"), recursive=True)):
             name = os.path.relpath(path, ROOT)
             with open(path, encoding="utf-8") as file:
                 sources[name] = mutate.Source(name, file.read())

@@ -47,7 +47,7 @@ class FlameGraph {
         const amount = tree.unit === 'ns' ? formatDuration(tree.value[node]) : `${formatCount(tree.value[node])} samples`;
         const self = tree.unit === 'ns' ? formatDuration(tree.self[node]) : formatCount(tree.self[node]);
         const name = node === 0 ? 'everything' : tree.names[node];
-        return `${name}: ${amount}, ${formatPercent(tree.value[node] / tree.value[0])} of all; ${self} of its own`
+        return `${name}: ${amount}, ${formatPercent(tree.value[node] / tree.value[0])} of all; ${self} self`
             + (node && tree.count[node] > 1 && tree.unit === 'ns' ? `; ${formatCount(tree.count[node])} times` : '');
     }
 
@@ -286,10 +286,10 @@ function flameTable(tree) {
     }
     const amount = (value) => tree.unit === 'ns' ? formatDuration(value) : formatCount(value);
     return dataTable({
-        caption: 'By name, most of its own first', rows: [...rows.values()], sort: ['self', true],
+        caption: 'By name, most self time first', rows: [...rows.values()], sort: ['self', true],
         columns: [
             {key: 'name', title: 'name', value: (row) => row.name, wide: true},
-            {key: 'self', title: 'its own', number: true, value: (row) => row.self, text: (row) => amount(row.self)},
+            {key: 'self', title: 'self', number: true, value: (row) => row.self, text: (row) => amount(row.self)},
             {key: 'share', title: 'share', number: true, value: (row) => row.self, text: (row) => formatPercent(row.self / tree.value[0]), share: (row) => row.self / tree.value[0]},
             {key: 'count', title: 'times', number: true, value: (row) => row.count, text: (row) => formatCount(row.count)},
         ],

@@ -132,7 +132,7 @@ function memoryOf(page, one) {
             const reach = (page.traces[one.trace].span.to - page.traces[one.trace].span.from) / 100;
             page.show({trace: one.trace, from: summary.high_water_at_ns - reach, to: summary.high_water_at_ns + reach});
             bringTimeline();
-        }}, 'show the high water on the timeline')), chart);
+        }}, 'show the peak on the timeline')), chart);
     if (!summary.absolute)
         block.append(element('p', {class: 'faint'}, 'Counted from 0 at the start of the trace: a lower bound of what was in use.'));
     return [block, () => followWidth(chart, (width) => memoryChart(page, one, width))];

@@ -116,7 +116,7 @@ export function bringTimeline() {
         timeline.scrollIntoView({block: 'start', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth'});
 }
 
-// A row of small figures with their names: [['high water', '2.8 GB', 'at 12 ms'], …]
+// A row of small figures with their names: [['peak', '2.8 GB', 'at 12 ms'], …]
 export function figureRow(figures) {
     const row = element('dl', {class: 'figures'});
     for (const [name, value, remark] of figures)

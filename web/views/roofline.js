@@ -3,12 +3,11 @@
 
 import {element, svg} from '../dom.js';
 import {nameColour} from '../palette.js';
-import {formatCount, formatDuration, formatPercent, formatRate} from '../format.js';
+import {formatCount, formatDuration, formatFlops, formatPercent, formatRate} from '../format.js';
 import {chartFrame, decadesAround, leastOf, mostOf, powerTicks, shortTick, withTitle} from './chart.js';
 import {deviceLimits, kernelLimits} from './kernel_limits.js';
-import {formatFlops} from './kernels.js';
 import {actAsButton, asTable, bringTimeline, chooseSource, deviceSources, emptyNote, followWidth, moveWithArrows} from './parts.js';
-import {dataTable} from './table.js';
+import {dataTable, sectionColumns} from './table.js';
 
 const NAMED_DOTS = 8;
 const SLOPES = {memory_copy: 'memory', cache_copy: 'cache'};
@@ -134,14 +133,9 @@ function showRoofline(page, source, place) {
         place.append(emptyNote('The roofs of this device are not known.', 'ridge peaks measures them on the machine; recordings made there afterwards carry them.'));
     const chart = element('div', {class: 'chart-host'});
     place.append(chart, lackNote(source.device), asTable('As a table', () => dataTable({
-        caption: 'Kernels by intensity and rate', rows: kernels, sort: ['time', true],
-        columns: [
-            {key: 'name', title: 'kernel', value: (row) => row.name, wide: true},
-            {key: 'time', title: 'total', number: true, value: (row) => row.total_ns, text: (row) => formatDuration(row.total_ns)},
-            {key: 'intensity', title: 'FLOP/B', number: true, value: (row) => kernelLimits(row).intensity, text: (row) => kernelLimits(row).intensity.toPrecision(3)},
-            {key: 'rate', title: 'computed', number: true, value: (row) => kernelLimits(row).flopRate, text: (row) => formatFlops(kernelLimits(row).flopRate)},
-            {key: 'moved', title: 'moved', number: true, value: (row) => kernelLimits(row).byteRate, text: (row) => formatRate(kernelLimits(row).byteRate)},
-        ],
+        caption: 'Kernels by intensity and rate', rows: kernels, sort: ['total_ns', true],
+        columns: [...sectionColumns(page.sections.kernels, ['name', 'total_ns']),
+            ...sectionColumns(page.sections.limits, ['flops_per_byte', 'flops_per_s', 'bytes_per_s', 'of_roof'])],
     })));
     followWidth(chart, (width) => rooflineChart(page, source, kernels, roofs, width));
 }

@@ -2,12 +2,31 @@
 // a few hundred only those in sight are in the document.
 
 import {cutName, element} from '../dom.js';
-import {formatCount} from '../format.js';
+import {formatBytes, formatCount, formatDuration, formatFlops, formatPercent, formatRate} from '../format.js';
 
 const TABLE_WHOLE_ROWS = 200; // so many stand in the document at once
 const TABLE_LOW_ROWS = 24; // with more it scrolls by itself
 const TABLE_ROW_HEIGHT = 29; // as .data-table.tall has it
 const TABLE_SPARE_ROWS = 12;
+
+const UNIT_TEXTS = {
+    count: formatCount, ns: formatDuration, bytes: formatBytes, bytes_per_s: formatRate, flop_per_s: formatFlops, share: formatPercent,
+    factor: (value) => `${value.toPrecision(3)}x`, number: (value) => value >= 100 ? formatCount(value) : String(Number(value.toPrecision(3))),
+};
+
+// Columns of a section of the report, by key; `more` has what only the page shows of one: hint, share, about.
+export function sectionColumns(section, keys, more = {}) {
+    return keys.map((key) => section.columns.find((column) => column.key === key)).filter(Boolean).map(({key, title, unit}) => {
+        const write = UNIT_TEXTS[unit];
+        const known = (row) => row[key] !== null && row[key] !== undefined;
+        return {
+            key, title, number: Boolean(write), wide: key === 'name',
+            value: (row) => known(row) ? row[key] : write ? NaN : '',
+            text: (row) => !known(row) ? '?' : write ? write(row[key]) : row[key],
+            ...more[key],
+        };
+    });
+}
 
 function compareValues(a, b) {
     if (typeof a === 'number' || typeof b === 'number') {

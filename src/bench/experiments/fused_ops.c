@@ -59,8 +59,9 @@ static bool add_pair(const struct axes *axes, unsigned number, enum ridge_dtype 
     return true;
 }
 
-static bool fused_ops_plan(const struct stage *stage, struct case_list *list,
-                           struct status *status) {
+static bool fused_ops_plan(const struct experiment *experiment, const struct stage *stage,
+                           struct case_list *list, struct status *status) {
+    (void)experiment;
     static const struct axis_defaults squares = {.cpu = {2, {64 * 64, 1024 * 1024}},
                                                  .gpu = {2, {64 * 64, 1024 * 1024}},
                                                  .tests = {1, {64 * 64}}};
@@ -90,9 +91,10 @@ static char *expectation_text(const struct expectation *expected, int64_t elemen
     return text;
 }
 
-static bool fused_ops_conclude(const struct stage *stage, const struct result *results,
-                               size_t count, struct result_set *set, struct status *status) {
-    (void)stage;
+static bool fused_ops_conclude(const struct experiment *experiment, const struct stage *stage,
+                               const struct result *results, size_t count, struct result_set *set,
+                               struct status *status) {
+    (void)experiment, (void)stage;
     for (size_t i = 0; i < count; i++) {
         struct pair pair;
         int64_t number = results[i].numbers[PAIR];

@@ -28,7 +28,9 @@ static bool add(struct case_list *list, int64_t size, bool compiled, bool timeli
     return case_add(list, &work, status);
 }
 
-static bool fusion_plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool fusion_plan(const struct experiment *experiment, const struct stage *stage,
+                        struct case_list *list, struct status *status) {
+    (void)experiment;
     static const int64_t for_cpu[] = {1 << 14, 1 << 18, 1 << 22};
     static const int64_t for_gpu[] = {1 << 14, 1 << 20, 1 << 26};
     static const int64_t for_tests[] = {1 << 10, 1 << 14};
@@ -76,9 +78,10 @@ static bool add_speedup(const struct pair *pair, struct result_set *set, struct 
         format_bytes(eager->amount.moved_bytes, before), cause_of_difference(eager, compiled));
 }
 
-static bool fusion_conclude(const struct stage *stage, const struct result *results, size_t count,
-                            struct result_set *set, struct status *status) {
-    (void)stage;
+static bool fusion_conclude(const struct experiment *experiment, const struct stage *stage,
+                            const struct result *results, size_t count, struct result_set *set,
+                            struct status *status) {
+    (void)experiment, (void)stage;
     for (size_t i = 0; i < count; i++) {
         struct pair pair;
         if (results[i].compare && pair_of(results, i, &pair) && !add_speedup(&pair, set, status))
@@ -89,7 +92,7 @@ static bool fusion_conclude(const struct stage *stage, const struct result *resu
 
 const struct experiment experiment_fusion = {
     .name = "fusion",
-    .summary = "A chain of elementwise operations, eager and compiled: the gap and the block",
+    .summary = "A chain of elementwise operations, eager and compiled into one kernel",
     .sizes = "elements; 16384, 262144, 4194304 (GPU: 16384, 1048576, 67108864)",
     .takes = TAKES_SIZE,
     .plan = fusion_plan,

@@ -65,8 +65,9 @@ static bool plan_product(int64_t size, int64_t batch, struct case_list *list,
     return true;
 }
 
-static bool memory_vs_compute_plan(const struct stage *stage, struct case_list *list,
-                                   struct status *status) {
+static bool memory_vs_compute_plan(const struct experiment *experiment, const struct stage *stage,
+                                   struct case_list *list, struct status *status) {
+    (void)experiment;
     static const int64_t of_cpu[] = {256, 512, 1024}, of_gpu[] = {1024, 2048, 4096}, small[] = {72};
     const int64_t *usual = stage->options.small ? small : stage->is_gpu ? of_gpu : of_cpu;
     unsigned count, batch_count;
@@ -156,9 +157,11 @@ static bool conclude_product(const struct result *full, const struct halves *hal
         format_duration((int64_t)halves->full_ns, both), why, roofs);
 }
 
-static bool memory_vs_compute_conclude(const struct stage *stage, const struct result *results,
+static bool memory_vs_compute_conclude(const struct experiment *experiment,
+                                       const struct stage *stage, const struct result *results,
                                        size_t count, struct result_set *set,
                                        struct status *status) {
+    (void)experiment;
     struct halves halves = {0};
     const char *label = "";
     for (size_t i = 0; i < count; i++) {

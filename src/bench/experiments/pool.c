@@ -144,8 +144,9 @@ static bool add_pair(struct case_list *list, int64_t size, bool uses, struct sta
     return true;
 }
 
-static bool pool_experiment_plan(const struct stage *stage, struct case_list *list,
-                                 struct status *status) {
+static bool pool_experiment_plan(const struct experiment *experiment, const struct stage *stage,
+                                 struct case_list *list, struct status *status) {
+    (void)experiment;
     static const struct axis_defaults sizes = {.cpu = {3, {4000, 1000000, 64000000}},
                                                .gpu = {3, {4000, 1000000, 64000000}},
                                                .tests = {2, {4000, 100000}}};
@@ -173,8 +174,10 @@ static bool find_reuse(ridge_device *device, double *rate, struct status *status
     return true;
 }
 
-static bool pool_experiment_conclude(const struct stage *stage, const struct result *results,
-                                     size_t count, struct result_set *set, struct status *status) {
+static bool pool_experiment_conclude(const struct experiment *experiment, const struct stage *stage,
+                                     const struct result *results, size_t count,
+                                     struct result_set *set, struct status *status) {
+    (void)experiment;
     for (size_t i = 0; i < count; i++) {
         struct pair pair;
         char words[FORMAT_SIZE];

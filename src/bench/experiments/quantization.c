@@ -46,8 +46,9 @@ static bool plan_size(const struct stage *stage, int64_t size, struct case_list 
     return true;
 }
 
-static bool quantization_plan(const struct stage *stage, struct case_list *list,
-                              struct status *status) {
+static bool quantization_plan(const struct experiment *experiment, const struct stage *stage,
+                              struct case_list *list, struct status *status) {
+    (void)experiment;
     static const int64_t of_cpu[] = {1024, 2048, 2560, 4096};
     static const int64_t of_gpu[] = {2560, 4096, 8192, 16384};
     static const int64_t small[] = {512};
@@ -98,8 +99,10 @@ static bool conclude_label(const struct stage *stage, const struct result *resul
     return true;
 }
 
-static bool quantization_conclude(const struct stage *stage, const struct result *results,
-                                  size_t count, struct result_set *set, struct status *status) {
+static bool quantization_conclude(const struct experiment *experiment, const struct stage *stage,
+                                  const struct result *results, size_t count,
+                                  struct result_set *set, struct status *status) {
+    (void)experiment;
     for (size_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count && strcmp(results[next].label, results[i].label) == 0;)
             next++;

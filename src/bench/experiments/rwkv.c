@@ -115,8 +115,9 @@ static bool default_dtypes(const struct stage *stage, enum ridge_dtype dtypes[2]
     return true;
 }
 
-static bool rwkv_experiment_plan(const struct stage *stage, struct case_list *list,
-                                 struct status *status) {
+static bool rwkv_experiment_plan(const struct experiment *experiment, const struct stage *stage,
+                                 struct case_list *list, struct status *status) {
+    (void)experiment;
     static const int64_t one[] = {1};
     bool given = stage->options.model || stage->options.small;
     int64_t default_size = given ? 0 : stage->is_gpu ? 1500 : 100;
@@ -271,9 +272,10 @@ static bool conclude_shares(const struct model_results *model, struct result_set
                        shares[RWKV_ATTENTION_OUTPUT], shares[RWKV_FFN], shares[RWKV_HEAD]);
 }
 
-static bool rwkv_experiment_conclude(const struct stage *stage, const struct result *results,
-                                     size_t count, struct result_set *set, struct status *status) {
-    (void)stage;
+static bool rwkv_experiment_conclude(const struct experiment *experiment, const struct stage *stage,
+                                     const struct result *results, size_t count,
+                                     struct result_set *set, struct status *status) {
+    (void)experiment, (void)stage;
     for (size_t i = 0; i < count; i++) {
         struct model_results model;
         if (i > 0 && same_model(&results[i], &results[i - 1]))

@@ -135,8 +135,9 @@ static bool add(struct case_list *list, int64_t size, bool to_device, unsigned p
     return case_add(list, &work, status);
 }
 
-static bool transfers_plan(const struct stage *stage, struct case_list *list,
-                           struct status *status) {
+static bool transfers_plan(const struct experiment *experiment, const struct stage *stage,
+                           struct case_list *list, struct status *status) {
+    (void)experiment;
     static const struct axis_defaults sizes = {
         .cpu = {1, {4000000}}, .gpu = {1, {4000000}}, .tests = {1, {40000}}};
     struct axes axes = axes_of(stage, &sizes, NULL, RIDGE_F32);
@@ -148,9 +149,10 @@ static bool transfers_plan(const struct stage *stage, struct case_list *list,
     return true;
 }
 
-static bool transfers_conclude(const struct stage *stage, const struct result *results,
-                               size_t count, struct result_set *set, struct status *status) {
-    (void)stage;
+static bool transfers_conclude(const struct experiment *experiment, const struct stage *stage,
+                               const struct result *results, size_t count, struct result_set *set,
+                               struct status *status) {
+    (void)experiment, (void)stage;
     for (size_t i = 0; i < count; i++) {
         struct pair pair;
         char words[FORMAT_SIZE], price[FORMAT_SIZE], besides[FORMAT_SIZE * 2] = "";

@@ -2,23 +2,17 @@
 #ifndef RIDGE_BENCH_PRINT_PRINT_H
 #define RIDGE_BENCH_PRINT_PRINT_H
 
-#include "base/table.h"
+#include "base/section.h"
 #include "bench/results/compare.h"
 #include "bench/results/result.h"
 
-struct print_style {
-    enum table_style style;
-    unsigned width; /* of the terminal; 0: no limit */
-    bool no_header; /* CSV: the rows follow those of an earlier call */
-};
-
 /* One table per experiment, across devices, followed by its conclusions. */
-bool print_results(const struct result_set *set, const struct print_style *style,
+bool print_results(const struct result_set *set, const struct section_style *style,
                    struct output *output, struct status *status);
-bool print_comparison(const struct comparison_set *set, const struct print_style *style,
+bool print_comparison(const struct comparison_set *set, const struct section_style *style,
                       struct output *output, struct status *status);
-bool print_roofs(const struct roofs *roofs, const struct print_style *style, struct output *output,
-                 struct status *status);
+bool print_roofs(const struct roofs *roofs, const struct section_style *style,
+                 struct output *output, struct status *status);
 
 /* "1.979 TFLOP/s", "4.1 GB/s", "3.2 µs": the value of a roof as people read it. */
 char *print_roof_value(enum roof_kind kind, double value, char text[48]);

@@ -3,188 +3,114 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "bench/print/print_sheet.h"
-
-enum column {
-    EXPERIMENT,
-    LABEL,
-    VARIANT,
-    DEVICE,
-    BEFORE,
-    AFTER,
-    RATIO,
-    INTERVAL,
-    NOISE,
-    VERDICT,
-    COLUMNS
-};
-
-static const char *const titles[COLUMNS] = {"experiment", "what",   "how",   "device",
-                                            "before",     "after",  "ratio", "95% interval",
-                                            "noise",      "verdict"};
+#include "bench/print/print_parts.h"
 
 struct view {
     const struct comparison_set *set;
-    const struct print_style *style;
-    bool shown[COLUMNS];
-    bool labels_apart; /* on lines of their own, with the experiment where there are several */
-    bool several_experiments;
+    const struct section_style *style;
+    bool several_experiments, several_devices;
 };
+
+static const void *comparison_row(const void *source, size_t index) {
+    const struct comparison_set *set = ((const struct view *)source)->set;
+    return index < set->count ? &set->rows[index] : NULL;
+}
 
 static const struct result *either(const struct comparison *row) {
     return row->after ? row->after : row->before;
 }
 
-static void append_time(const struct result *result, struct buffer *text) {
-    char time[FORMAT_SIZE];
-    bool has = result && print_has_figures(result);
-    buffer_string(text, print_time(has ? result->time.time.median : NAN, time));
+static struct value time_of(const struct result *result) {
+    return result && print_has_figures(result) ? value_real(result->time.time.median)
+                                               : value_none();
 }
 
-static void append_verdict(const struct comparison *row, struct buffer *text) {
+static struct value compared(const struct comparison *row, double value) {
+    return row->verdict == COMPARISON_ABSENT ? value_none() : value_real(value);
+}
+
+static struct value label_words(const struct view *view, const struct comparison *row,
+                                struct buffer *words) {
+    if (view->several_experiments)
+        buffer_printf(words, "%s: ", either(row)->experiment);
+    buffer_string(words, either(row)->label);
+    return value_text(buffer_as_text(words));
+}
+
+static struct value interval_words(const struct comparison *row, struct buffer *words) {
+    if (row->verdict == COMPARISON_ABSENT)
+        return value_none();
+    buffer_printf(words, "%.3f to %.3f", row->low, row->high);
+    return value_text(buffer_as_text(words));
+}
+
+static struct value verdict_words(const struct comparison *row, struct buffer *words) {
     char figure[FORMAT_SIZE];
-    buffer_string(text, comparison_verdict_name(row->verdict));
-    if (row->disturbed && row->verdict == COMPARISON_SAME)
-        sheet_mark(0, text);
     bool differs = row->verdict == COMPARISON_FASTER || row->verdict == COMPARISON_SLOWER;
-    if (!differs || !(row->ratio > 0) || row->noise > RATIO_SPREAD_MAX)
-        return;
-    double times = row->ratio > 1 ? row->ratio : 1 / row->ratio;
-    if (times >= 2)
-        buffer_printf(text, ", %s times", print_times(times, figure));
-    else
-        buffer_printf(text, " by %s", print_share(fabs(row->ratio - 1), figure));
-}
-
-static void append_cell(const struct comparison *row, enum column column, struct buffer *text) {
-    char figure[FORMAT_SIZE];
-    const struct result *result = either(row);
-    bool compared = row->verdict != COMPARISON_ABSENT;
-    switch (column) {
-    case EXPERIMENT:
-        buffer_string(text, result->experiment);
-        break;
-    case LABEL:
-        buffer_string(text, result->label);
-        break;
-    case VARIANT:
-        buffer_string(text, result->variant);
-        break;
-    case DEVICE:
-        buffer_string(text, result->device);
-        break;
-    case BEFORE:
-        append_time(row->before, text);
-        break;
-    case AFTER:
-        append_time(row->after, text);
-        break;
-    case RATIO:
-        if (compared && row->noise <= RATIO_SPREAD_MAX)
-            buffer_printf(text, "%.3f", row->ratio);
-        break;
-    case INTERVAL:
-        if (compared)
-            buffer_printf(text, "%.3f to %.3f", row->low, row->high);
-        break;
-    case NOISE:
-        if (compared)
-            buffer_printf(text, "±%s", print_share(row->noise, figure));
-        break;
-    default:
-        append_verdict(row, text);
+    buffer_string(words, comparison_verdict_name(row->verdict));
+    if (row->disturbed && row->verdict == COMPARISON_SAME)
+        print_mark(0, words);
+    if (differs && row->ratio > 0 && row->noise <= RATIO_SPREAD_MAX) {
+        double times = row->ratio > 1 ? row->ratio : 1 / row->ratio;
+        if (times >= 2)
+            buffer_printf(words, ", %s", format_ratio(times, figure));
+        else
+            buffer_printf(words, " by %s", format_percent(fabs(row->ratio - 1), figure));
     }
+    return value_text(buffer_as_text(words));
 }
 
-/* ---- Columns ---------------------------------------------------------------------------- */
+#define COMPARISON(name, ...) SECTION_VALUE(name, struct view, struct comparison, __VA_ARGS__)
+COMPARISON(row_experiment, value_string(either(at)->experiment))
+COMPARISON(row_label, value_string(either(at)->label))
+COMPARISON(row_label_words, label_words(of, at, words))
+COMPARISON(row_variant, *either(at)->variant ? value_string(either(at)->variant) : value_none())
+COMPARISON(row_device, value_string(either(at)->device))
+COMPARISON(row_device_shown, of->several_devices ? value_string(either(at)->device) : value_none())
+COMPARISON(row_before, time_of(at->before))
+COMPARISON(row_after, time_of(at->after))
+COMPARISON(row_ratio, compared(at, at->ratio))
+COMPARISON(row_ratio_shown,
+           at->noise <= RATIO_SPREAD_MAX ? compared(at, at->ratio) : value_unknown())
+COMPARISON(row_low, compared(at, at->low))
+COMPARISON(row_high, compared(at, at->high))
+COMPARISON(row_interval, interval_words(at, words))
+COMPARISON(row_noise, compared(at, at->noise))
+COMPARISON(row_verdict, value_string(comparison_verdict_name(at->verdict)))
+COMPARISON(row_verdict_words, verdict_words(at, words))
 
-static size_t column_width(const struct view *view, enum column column) {
-    struct buffer cell = {0};
-    size_t width = table_text_width(text_of(titles[column]));
-    for (size_t i = 0; i < view->set->count; i++) {
-        buffer_clear(&cell);
-        append_cell(&view->set->rows[i], column, &cell);
-        size_t needed = table_text_width(buffer_as_text(&cell));
-        width = needed > width ? needed : width;
-    }
-    buffer_finish(&cell);
-    return width;
-}
+static const struct column comparison_columns[] = {
+    {"experiment", NULL, UNIT_TEXT, 0, row_experiment},
+    {"label", NULL, UNIT_TEXT, 0, row_label},
+    {NULL, "what", UNIT_TEXT, COLUMN_LABEL | COLUMN_FLEXIBLE | COLUMN_IN_PLACE | COLUMN_RANK(1),
+     row_label_words},
+    {"variant", "how", UNIT_TEXT, 0, row_variant},
+    {"device", NULL, UNIT_TEXT, 0, row_device},
+    {NULL, "device", UNIT_TEXT, 0, row_device_shown},
+    {"before_ns", "before", UNIT_NS_MEAN, 0, row_before},
+    {"after_ns", "after", UNIT_NS_MEAN, 0, row_after},
+    {"ratio", NULL, UNIT_FACTOR, 0, row_ratio},
+    {NULL, "ratio", UNIT_NUMBER, COLUMN_RANK(2), row_ratio_shown},
+    {"ratio_low", NULL, UNIT_FACTOR, 0, row_low},
+    {"ratio_high", NULL, UNIT_FACTOR, 0, row_high},
+    {NULL, "95 % interval", UNIT_TEXT, COLUMN_RIGHT, row_interval},
+    {"noise", "noise", UNIT_SHARE, COLUMN_RANK(3), row_noise},
+    {"verdict", NULL, UNIT_TEXT, 0, row_verdict},
+    {NULL, "verdict", UNIT_TEXT, 0, row_verdict_words},
+    {0},
+};
+static const struct section comparison_section = {.key = "comparison",
+                                                  .title = "Comparison",
+                                                  .columns = comparison_columns,
+                                                  .row = comparison_row};
 
-static size_t total_width(const struct view *view, const size_t *widths) {
-    size_t total = PRINT_INDENT;
-    for (enum column c = 0; c < COLUMNS; c++)
-        if (view->shown[c])
-            total += widths[c] + (total > PRINT_INDENT ? PRINT_GAP : 0);
-    return total;
-}
-
-static void give_up(struct view *view, const size_t *widths) {
-    static const enum column given_up[] = {NOISE, RATIO};
-    for (size_t i = 0; i < ARRAY_COUNT(given_up); i++)
-        if (total_width(view, widths) > view->style->width)
-            view->shown[given_up[i]] = false;
-}
-
-/* Less is shown until it fits; if that is not enough, the labels move out of the table. */
-static void make_it_fit(struct view *view) {
-    size_t widths[COLUMNS];
-    for (enum column c = 0; c < COLUMNS; c++)
-        widths[c] = column_width(view, c);
-    give_up(view, widths);
-    if (total_width(view, widths) <= view->style->width)
-        return;
-    view->labels_apart = true;
-    view->shown[LABEL] = view->shown[EXPERIMENT] = false;
-    view->shown[NOISE] = view->shown[RATIO] = true;
-    give_up(view, widths);
-}
-
-static void choose_columns(struct view *view) {
-    const struct result *first = either(&view->set->rows[0]);
-    for (enum column c = 0; c < COLUMNS; c++)
-        view->shown[c] = c != VARIANT && c != DEVICE;
+static void survey(struct view *view) {
     for (size_t i = 0; i < view->set->count; i++) {
         const struct result *result = either(&view->set->rows[i]);
+        const struct result *first = either(&view->set->rows[0]);
         view->several_experiments |= strcmp(result->experiment, first->experiment) != 0;
-        view->shown[DEVICE] |= strcmp(result->device, first->device) != 0;
-        view->shown[VARIANT] |= *result->variant != '\0';
+        view->several_devices |= strcmp(result->device, first->device) != 0;
     }
-    view->shown[EXPERIMENT] = view->several_experiments;
-    if (view->style->style == TABLE_TEXT && view->style->width > 0)
-        make_it_fit(view);
-}
-
-static void append_label(const void *context, size_t row, struct buffer *label) {
-    const struct view *view = context;
-    const struct result *result = either(&view->set->rows[row]);
-    if (view->several_experiments)
-        buffer_printf(label, "%s: ", result->experiment);
-    buffer_string(label, result->label);
-}
-
-static void write_table(const struct view *view, struct output *output) {
-    struct table table = {0};
-    struct buffer cell = {0};
-    for (enum column c = 0; c < COLUMNS; c++)
-        if (view->shown[c])
-            table_column(&table, titles[c],
-                         c == LABEL                  ? TABLE_LEFT | TABLE_FLEXIBLE
-                         : c >= BEFORE && c <= NOISE ? TABLE_RIGHT
-                                                     : TABLE_LEFT);
-    for (size_t i = 0; i < view->set->count; i++)
-        for (enum column c = 0; c < COLUMNS; c++) {
-            if (!view->shown[c])
-                continue;
-            buffer_clear(&cell);
-            append_cell(&view->set->rows[i], c, &cell);
-            table.failed |= cell.failed;
-            table_cell(&table, buffer_as_text(&cell));
-        }
-    print_table(&table, view->style, view->labels_apart ? append_label : NULL, view, output);
-    table_finish(&table);
-    buffer_finish(&cell);
 }
 
 /* ---- In words --------------------------------------------------------------------------- */
@@ -202,7 +128,7 @@ static void write_counts(const struct view *view, struct output *output) {
         if (counts[order[i]] > 0)
             buffer_printf(&words, "%s%zu %s", words.length ? ", " : "", counts[order[i]], names[i]);
     buffer_string(&words, ".");
-    print_paragraph(view->style, PRINT_INDENT, "", buffer_as_text(&words), output);
+    print_paragraph(view->style, SECTION_INDENT, "", buffer_as_text(&words), output);
     print_note_failure(words.failed, output);
     buffer_finish(&words);
 }
@@ -220,7 +146,7 @@ static void write_drift(const struct view *view, struct output *output) {
     else
         buffer_printf(&words, "The machine was %s %s in the later run.",
                       print_share(fabs(drift), share), drift > 0 ? "slower" : "faster");
-    print_paragraph(view->style, PRINT_INDENT, "", buffer_as_text(&words), output);
+    print_paragraph(view->style, SECTION_INDENT, "", buffer_as_text(&words), output);
     print_note_failure(words.failed, output);
     buffer_finish(&words);
 }
@@ -230,61 +156,45 @@ static void write_disturbed(const struct view *view, struct output *output) {
     for (size_t i = 0; i < view->set->count; i++)
         any |= view->set->rows[i].disturbed && view->set->rows[i].verdict == COMPARISON_SAME;
     if (any)
-        print_paragraph(view->style, PRINT_INDENT, "¹ ",
+        print_paragraph(view->style, SECTION_INDENT, "¹ ",
                         TEXT("other programs used the CPU too much of the time to decide"), output);
 }
 
-static void write_csv(const struct view *view, struct output *output) {
-    if (!view->style->no_header)
-        output_printf(output, "experiment,label,variant,device,before_ns,after_ns,ratio,ratio_low,"
-                              "ratio_high,noise,verdict\r\n");
-    for (size_t i = 0; i < view->set->count; i++) {
-        const struct comparison *row = &view->set->rows[i];
-        const struct result *result = either(row), *sides[] = {row->before, row->after};
-        const char *words[] = {result->experiment, result->label, result->variant, result->device};
-        for (size_t k = 0; k < 4; k++) {
-            table_csv_field(output, text_of(words[k]));
-            output_write(output, ",", 1);
-        }
-        for (size_t k = 0; k < 2; k++) {
-            if (sides[k] && print_has_figures(sides[k]))
-                output_printf(output, "%.15g", sides[k]->time.time.median);
-            output_write(output, ",", 1);
-        }
-        if (row->verdict == COMPARISON_ABSENT)
-            output_printf(output, ",,,,");
-        else
-            output_printf(output, "%.15g,%.15g,%.15g,%.15g,", row->ratio, row->low, row->high,
-                          row->noise);
-        table_csv_field(output, text_of(comparison_verdict_name(row->verdict)));
-        output_write(output, "\r\n", 2);
-    }
+static bool write_comparison(const struct view *view, struct output *output,
+                             struct status *status) {
+    bool text = view->style->style == TABLE_TEXT;
+    struct section_style indented = *view->style;
+    indented.indent = SECTION_INDENT;
+    print_heading(view->style, TEXT("Compared with the earlier run"), output);
+    if (text)
+        output_write(output, "\n", 1);
+    if (!section_write(&comparison_section, view, &indented, output, status))
+        return false;
+    if (!text)
+        output_write(output, "\n", 1);
+    write_disturbed(view, output);
+    if (text)
+        output_write(output, "\n", 1);
+    write_counts(view, output);
+    write_drift(view, output);
+    if (*view->set->warning)
+        print_paragraph(view->style, SECTION_INDENT, "Careful: ", text_of(view->set->warning),
+                        output);
+    return true;
 }
 
-bool print_comparison(const struct comparison_set *set, const struct print_style *style,
+bool print_comparison(const struct comparison_set *set, const struct section_style *style,
                       struct output *output, struct status *status) {
     struct view view = {.set = set, .style = style};
-    if (style->style == TABLE_CSV) {
-        write_csv(&view, output);
-    } else if (set->count == 0) {
+    bool ok = true;
+    survey(&view);
+    if (style->style == TABLE_CSV)
+        ok = section_write(&comparison_section, &view, style, output, status);
+    else if (set->count == 0)
         print_paragraph(style, 0, "", TEXT("There is nothing to compare."), output);
-    } else {
-        print_heading(style, TEXT("Compared with the earlier run"), output);
-        if (style->style == TABLE_TEXT)
-            output_write(output, "\n", 1);
-        choose_columns(&view);
-        write_table(&view, output);
-        if (style->style == TABLE_MARKDOWN)
-            output_write(output, "\n", 1);
-        write_disturbed(&view, output);
-        if (style->style == TABLE_TEXT)
-            output_write(output, "\n", 1);
-        write_counts(&view, output);
-        write_drift(&view, output);
-        if (*set->warning)
-            print_paragraph(style, PRINT_INDENT, "Careful: ", text_of(set->warning), output);
-    }
+    else
+        ok = write_comparison(&view, output, status);
     if (output->failed)
         *status = output->why;
-    return !output->failed;
+    return ok && !output->failed;
 }

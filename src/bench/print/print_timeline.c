@@ -1,6 +1,6 @@
 /* When was the device at work? Spans as a line of characters, each standing for the same length of
- * time, as the report draws a trace. Under a pair of such lines on one axis, eager execution shows
- * its gaps and compiled execution its one block.
+ * time, as the report draws a trace. Two such lines on one axis show the gaps of eager execution
+ * beside compiled execution.
  */
 #include <string.h>
 
@@ -50,10 +50,7 @@ static int64_t work_time(const struct result *result) {
     return length;
 }
 
-/* A run with visible gaps is "the gap"; one without is "the block". */
-#define GAP_SHARE 0.02
-
-static void write_caption(const struct result *result, const struct print_style *style,
+static void write_caption(const struct result *result, const struct section_style *style,
                           unsigned indent, struct output *output) {
     struct buffer words = {0};
     char count[FORMAT_PLURAL_SIZE], length[FORMAT_SIZE], share[FORMAT_SIZE];
@@ -62,14 +59,8 @@ static void write_caption(const struct result *result, const struct print_style 
         kernels += !result->spans[i].copy;
     int64_t all = last_end(result);
     double busy = (double)work_time(result) / (double)all;
-    bool gaps = 1 - busy >= GAP_SHARE;
-    buffer_printf(&words, "%s: %s, ", gaps ? "the gap" : "the block",
-                  format_plural(kernels, "kernel", "kernels", count));
-    format_duration(all, length);
-    if (gaps)
-        buffer_printf(&words, "and %s of %s between them", print_share(1 - busy, share), length);
-    else
-        buffer_printf(&words, "busy %s of %s", format_percent(busy, share), length);
+    buffer_printf(&words, "%s, busy %s of %s", format_plural(kernels, "kernel", "kernels", count),
+                  format_percent(busy, share), format_duration(all, length));
     print_paragraph(style, indent, "", buffer_as_text(&words), output);
     print_note_failure(words.failed, output);
     buffer_finish(&words);
@@ -88,7 +79,7 @@ static bool on_one_axis(const struct result *a, const struct result *b) {
 }
 
 /* The drawn rows from `first` on that share its axis. */
-static void write_group(const struct sheet *sheet, size_t first, const struct print_style *style,
+static void write_group(const struct sheet *sheet, size_t first, const struct section_style *style,
                         struct output *output) {
     const struct result *head = sheet->rows[first];
     struct buffer words = {0};
@@ -104,7 +95,7 @@ static void write_group(const struct sheet *sheet, size_t first, const struct pr
         names = width > names ? width : names;
     }
     unsigned cells = style->width > names + 20 ? style->width - (unsigned)names - 5 : 15;
-    buffer_printf(&words, "%s%s%s: one time axis, %s a character; █▓▒░ busy, = copy, blank idle",
+    buffer_printf(&words, "%s%s%s: one time axis, %s per character; █▓▒░ busy, = copy, blank idle",
                   head->label, sheet->several_devices ? ", " : "",
                   sheet->several_devices ? head->device : "",
                   format_duration(length / cells, cell));
@@ -127,8 +118,8 @@ void print_timelines(const struct sheet *sheet, struct output *output) {
     enum { WIDTH_ON_PAPER = 100 };
     bool markdown = sheet->style->style == TABLE_MARKDOWN;
     bool limited = sheet->style->width > 0 && !markdown;
-    struct print_style style = {.style = TABLE_TEXT,
-                                .width = limited ? sheet->style->width : WIDTH_ON_PAPER};
+    struct section_style style = {.style = TABLE_TEXT,
+                                  .width = limited ? sheet->style->width : WIDTH_ON_PAPER};
     for (size_t i = 0; i < sheet->count; i++) {
         bool first = has_spans(sheet->rows[i]);
         for (size_t k = 0; k < i && first; k++)

@@ -8,13 +8,8 @@
 struct source_chain {
     enum roof_id roof;
     enum device_language language;
-    const char *condition; /* for #if: whether the compiler has such arithmetic */
-    const char *type;      /* of an accumulator */
-    const char *start;     /* makes one of an unsigned `seed` */
-    const char *factors;   /* declares M and C, of constants that are combined with `zero` */
-    const char *step;      /* advances A by one multiply-add, with M and C */
-    const char *bits;      /* of A as an unsigned, for the result */
-    double operations;     /* of a step */
+    const char *section; /* of chains.cl */
+    double operations;   /* of a step */
     const char *how;
     const char *absent; /* why the condition may be false */
 };

@@ -8,7 +8,7 @@
 
 #include "base/format.h"
 #include "bench/roofs/methods.h"
-#include "gen/source/dialect.h"
+#include "gen/emit/dialect.h"
 
 enum { GRAPH_KERNELS = 64, LATENCY_SAMPLES = 200, LATENCY_SAMPLES_QUICK = 40 };
 

@@ -3,39 +3,10 @@
 
 #include <stdio.h>
 
-#include "gen/source/dialect.h"
+#include "gen/emit/elements.h"
+#include "gen/emit/kernel_file.h"
 
-static const char load_words[] =
-    "#ifdef __CUDACC__\n"
-    "INLINE WORDS4 load_past(GLOBAL const UCHAR *p) {\n"
-    "    WORDS4 w;\n"
-    "    asm volatile(\"ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];\"\n"
-    "                 : \"=r\"(w.x), \"=r\"(w.y), \"=r\"(w.z), \"=r\"(w.w) : \"l\"(p));\n"
-    "    return w;\n"
-    "}\n"
-    "#else\n"
-    "#define load_past(p) LOAD16(p)\n"
-    "#endif\n";
-
-/* What is done with `unroll` words at i, i + step, ...: indices are of 16 bytes. */
-static void write_body(struct buffer *out, const struct stream_source *source) {
-    const char *load = source->past_nearest ? "load_past" : "LOAD16";
-    unsigned unroll = source->unroll;
-    for (unsigned k = 0; k < unroll && source->kind != STREAM_WRITE; k++)
-        buffer_printf(out, "WORDS4 w%u = %s(from + (i + %u * step) * 16);\n", k, load, k);
-    for (unsigned k = 0; k < unroll; k++)
-        switch (source->kind) {
-        case STREAM_READ:
-            buffer_printf(out, "s.x ^= w%u.x, s.y ^= w%u.y, s.z ^= w%u.z, s.w ^= w%u.w;\n", k, k, k,
-                          k);
-            break;
-        case STREAM_WRITE:
-            buffer_printf(out, "STORE16(to + (i + %u * step) * 16, value);\n", k);
-            break;
-        default:
-            buffer_printf(out, "STORE16(to + (i + %u * step) * 16, w%u);\n", k, k);
-        }
-}
+extern const unsigned char embedded_stream_cl[];
 
 static void write_kernel(struct buffer *out, enum device_language language,
                          const struct stream_source *source, const char *name) {
@@ -51,23 +22,13 @@ static void write_kernel(struct buffer *out, enum device_language language,
         .threads = source->threads,
     };
     source_prelude(out, language, false);
-    buffer_string(out, load_words);
+    source_define(out, "READS", source->kind != STREAM_WRITE);
+    source_define(out, "WRITES", source->kind != STREAM_READ);
+    source_define(out, "UNROLL_WORDS", (long)source->unroll);
+    buffer_printf(out, "#define LOAD(p) %s(p)\n", source->past_nearest ? "load_past" : "LOAD16");
+    source_section(out, embedded_stream_cl, "macros");
     source_kernel_begin(out, language, &kernel);
-    buffer_string(out, "WORDS4 s = MAKE_WORDS4(0, 0, 0, 0);\n"
-                       "WORDS4 value = MAKE_WORDS4(THREAD_X + 1, BLOCK_X, 0x9e3779b9u, 77u);\n"
-                       "const INT64 step = scalars.v[2];\n"
-                       "for (INT64 turn = 0; turn < scalars.v[3]; turn++) {\n"
-                       "INT64 block = (BLOCK_X + turn * scalars.v[5]) % GRID_X;\n"
-                       "INT64 end = scalars.v[0] + block * scalars.v[4];\n");
-    buffer_printf(out,
-                  "for (INT64 i = block * scalars.v[1] + THREAD_X; i < end; i += %u * step) {\n",
-                  source->unroll);
-    write_body(out, source);
-    buffer_string(out, "}\n}\n");
-    /* Never true for the buffer's content, which the compiler does not know. */
-    if (source->kind == STREAM_READ)
-        buffer_string(out,
-                      "if ((s.x ^ s.y ^ s.z ^ s.w) == 0x5bd1e995u) to[THREAD_X] = (UCHAR)s.x;\n");
+    source_section(out, embedded_stream_cl, "body");
     buffer_string(out, "}\n");
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "bench/run.h"
 #include "bench/rwkv/model.h"
 #include "tensor/tensor.h"
@@ -99,8 +100,8 @@ static bool orientation(const struct weights *file, const struct rwkv_weight *we
 }
 
 static bool has_type(const struct weights_tensor *tensor) {
-    return tensor->data && (tensor->dtype == RIDGE_F32 || tensor->dtype == RIDGE_F16 ||
-                            tensor->dtype == RIDGE_BF16 || dtype_is_quantised(tensor->dtype));
+    return tensor->dtype == RIDGE_F32 || tensor->dtype == RIDGE_F16 ||
+           tensor->dtype == RIDGE_BF16 || dtype_is_quantised(tensor->dtype);
 }
 
 static bool check_shape(const struct weights *file, const struct rwkv_shape *shape,
@@ -240,21 +241,26 @@ static ridge_tensor *as_dtype(ridge_tensor *x, enum ridge_dtype dtype) {
     return dtype_is_quantised(dtype) ? ridge_quantize(x, dtype) : ridge_cast(x, dtype);
 }
 
-static ridge_tensor *load_vector(ridge_device *device, const struct weights_tensor *tensor,
-                                 int64_t width, int part) {
-    size_t skipped = part < 0 ? 0 : (size_t)part * ridge_dtype_bytes(tensor->dtype, width);
-    return as_dtype(
-        ridge_from_host(device, tensor->dtype, 1, &width, (const char *)tensor->data + skipped),
-        RIDGE_F32);
+/* The data of a vector of `width` (of one part of the tensor, unless part < 0) or of a matrix. */
+static void *read_data(const struct weights *file, const struct located *located, bool is_vector,
+                       int64_t width, struct status *status) {
+    const struct weights_tensor *tensor = located->tensor;
+    size_t bytes = is_vector ? ridge_dtype_bytes(tensor->dtype, width) : tensor->bytes;
+    size_t skip = is_vector && located->part > 0 ? (size_t)located->part * bytes : 0;
+    void *data = memory_allocate(bytes, 1, status);
+    if (data && weights_read(file, tensor, skip, data, bytes, status))
+        return data;
+    memory_free(data);
+    return NULL;
 }
 
 /* `turned`: as [in, out] in the file. */
-static ridge_tensor *load_matrix(ridge_device *device, const struct weights_tensor *tensor,
-                                 const int64_t *sizes, bool turned, enum ridge_dtype dtype) {
-    ridge_tensor *x = ridge_from_host(device, tensor->dtype, 2, sizes, tensor->data);
-    if (turned && dtype_is_quantised(tensor->dtype))
+static ridge_tensor *load_matrix(ridge_device *device, const struct located *located,
+                                 const void *data, enum ridge_dtype dtype) {
+    ridge_tensor *x = ridge_from_host(device, located->tensor->dtype, 2, located->sizes, data);
+    if (located->turned && dtype_is_quantised(located->tensor->dtype))
         x = ridge_dequantize(x, RIDGE_F32);
-    if (turned)
+    if (located->turned)
         x = ridge_contiguous(ridge_transpose(x, 0, 1));
     return as_dtype(x, dtype);
 }
@@ -263,15 +269,21 @@ ridge_tensor *rwkv_load_weight(ridge_device *device, const struct weights *file,
                                const struct rwkv_shape *shape, const struct rwkv_weight *weight,
                                int64_t layer, enum ridge_dtype dtype, struct status *status) {
     struct located located;
+    int64_t width = shape->sizes[weight->columns];
+    bool is_vector = weight->rows == RWKV_ONE;
     if (!locate(file, shape, weight, layer, &located, status))
         return NULL;
-    ridge_tensor *x =
-        weight->rows == RWKV_ONE
-            ? load_vector(device, located.tensor, shape->sizes[weight->columns], located.part)
-            : load_matrix(device, located.tensor, located.sizes, located.turned, dtype);
-    if (!x) {
-        run_tensor_failed(status);
-        status_context(status, "\"%.*s\"", TEXT_ARGS(located.tensor->name));
+    ridge_tensor *x = NULL;
+    void *data = read_data(file, &located, is_vector, width, status);
+    if (data) {
+        x = is_vector ? as_dtype(ridge_from_host(device, located.tensor->dtype, 1, &width, data),
+                                 RIDGE_F32)
+                      : load_matrix(device, &located, data, dtype);
+        memory_free(data);
+        if (!x)
+            run_tensor_failed(status);
     }
+    if (!x)
+        status_context(status, "\"%.*s\"", TEXT_ARGS(located.tensor->name));
     return x;
 }

@@ -1,5 +1,5 @@
 // Attention with a block per query ("query" sections) or per tile of queries ("tile" sections);
-// gen/source/attention.c selects one.
+// gen/emit/attention.c selects one.
 
 // section: macros
 #define BATCHES scalars.v[0]

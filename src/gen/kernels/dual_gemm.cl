@@ -1,4 +1,4 @@
-// Products of few rows of x by two matrices; gen/source/dual_gemm.c describes the method.
+// Products of few rows of x by two matrices; gen/emit/dual_gemm.c describes the method.
 
 // section: macros
 #define SIZE_M (int)scalars.v[0]

@@ -1,4 +1,4 @@
-// Products with few rows of A in any language; gen/source/matmul_skinny.c describes the method. B
+// Products with few rows of A in any language; gen/emit/matmul_skinny.c describes the method. B
 // is [k][n] in the "rows" sections and [n][k] in the "columns" sections.
 
 // section: gather_a

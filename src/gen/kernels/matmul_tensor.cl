@@ -1,4 +1,4 @@
-// Products with few rows of A on the matrix units; gen/source/matmul_tensor.c describes the method.
+// Products with few rows of A on the matrix units; gen/emit/matmul_tensor.c describes the method.
 // B is [k][n] in the "rows" sections and [n][k] in the "columns" sections.
 
 // section: macros

@@ -1,4 +1,4 @@
-// Weights to Q8_0 or Q4_K blocks; gen/source/quantize.c describes the method.
+// Weights to Q8_0 or Q4_K blocks; gen/emit/quantize.c describes the method.
 
 // section: q8_0
 INT64 stride = (INT64)GRID_X * THREADS_X;

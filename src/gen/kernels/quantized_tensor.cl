@@ -1,4 +1,4 @@
-// Products by a Q4_K matrix on the matrix units; gen/source/quantized_tensor.c describes the
+// Products by a Q4_K matrix on the matrix units; gen/emit/quantized_tensor.c describes the
 // method.
 
 // section: vector

@@ -1,4 +1,4 @@
-// Rotary position embedding; gen/source/rope.c describes the method.
+// Rotary position embedding; gen/emit/rope.c describes the method.
 
 // section: macros
 // The upper 64 bits of the product, without the carry: off by at most two.

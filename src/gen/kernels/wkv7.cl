@@ -1,4 +1,4 @@
-// The RWKV-7 recurrence; gen/source/wkv7.c describes the method.
+// The RWKV-7 recurrence; gen/emit/wkv7.c describes the method.
 
 // section: macros
 #define PER_LANE ((WIDTH + LANES - 1) / LANES)

@@ -846,7 +846,7 @@ static bool import_tables(struct xctrace *import, const struct xctrace_file *tab
             return count > 1 ? status_context(status, "%s", base_name(tables[i].path)) : false;
     xctrace_signposts_finish(import);
     write_counts(import);
-    return true;
+    return xctrace_waits_infer(import, status);
 }
 
 static bool check_files(const struct xctrace_files *files, struct status *status) {
@@ -948,6 +948,7 @@ static void xctrace_finish(struct xctrace *import) {
     map_finish(&import->device_ids);
     map_finish(&import->queue_ids);
     map_finish(&import->command_buffers);
+    xctrace_waits_finish(import);
     map_finish(&import->counter_names);
     map_finish(&import->frames);
     map_finish(&import->stacks);

@@ -1,6 +1,7 @@
 /* Shared by the parts of the Instruments importer: the table of contents and the state of one
  * import. xctrace.c finds and reads the files, xctrace_table.c parses tables, xctrace_metal.c
- * handles rows of the GPU, xctrace_host.c those of the CPU. */
+ * handles rows of the GPU, xctrace_host.c those of the CPU, xctrace_waits.c infers the waits between
+ * them. */
 #ifndef RIDGE_IMPORT_XCTRACE_XCTRACE_H
 #define RIDGE_IMPORT_XCTRACE_XCTRACE_H
 
@@ -41,6 +42,12 @@ struct xctrace_signposts {
     size_t begin_count, begin_capacity;
 };
 
+struct xctrace_waits {
+    struct xctrace_encoding *encodings;
+    size_t count, capacity;
+    struct map completed; /* command buffer -> time */
+};
+
 struct xctrace {
     const struct import_options *options;
     struct trace_writer *writer;
@@ -57,6 +64,7 @@ struct xctrace {
     struct map counter_names;         /* counter id -> string */
     struct map frames, stacks;        /* (function, module) -> frame; (parent, frame) -> stack */
     struct xctrace_signposts signposts;
+    struct xctrace_waits waits;
 
     bool has_time_profile, has_signpost_intervals;
     uint64_t rows;       /* of tables that were read */
@@ -88,6 +96,15 @@ extern const struct xctrace_kind xctrace_gpu_intervals, xctrace_encoders, xctrac
 
 /* Counts unmatched begins and frees the state. */
 void xctrace_signposts_finish(struct xctrace *import);
+
+/* What the inference of waits is based on: encodings of the target, completions of its command
+ * buffers. xctrace_waits_infer() writes the waits when all tables are read. */
+bool xctrace_waits_encoding(struct xctrace *import, uint32_t thread, uint64_t command_buffer,
+                            int64_t start, int64_t duration, struct status *status);
+bool xctrace_waits_completion(struct xctrace *import, uint64_t command_buffer, int64_t time,
+                              struct status *status);
+bool xctrace_waits_infer(struct xctrace *import, struct status *status);
+void xctrace_waits_finish(struct xctrace *import);
 
 /* The time of a row. *use is false for a row to skip: without a time, or with an invalid one that
  * is dropped. With `duration` NULL, only the start is read. */

@@ -186,7 +186,9 @@ static bool encoder_row(struct xctrace *import, const struct xctrace_table *tabl
     call.detail = encoder_detail(import, xctrace_text(table, cells[ENCODER_LABEL]),
                                  xctrace_text(table, cells[ENCODER_BUFFER_LABEL]));
     trace_write_call(import->writer, &call);
-    return true;
+    return xctrace_waits_encoding(import, call.thread,
+                                  object_id(table, cells[ENCODER_COMMAND_BUFFER]), call.start,
+                                  call.duration, status);
 }
 
 const struct xctrace_kind xctrace_encoders = {"metal-application-encoders-list", encoder_columns,
@@ -245,7 +247,7 @@ static bool completion_row(struct xctrace *import, const struct xctrace_table *t
     mark.domain = trace_writer_string(import->writer, TEXT("Metal"));
     mark.detail = trace_writer_string(import->writer, text_of(detail));
     trace_write_mark(import->writer, &mark);
-    return true;
+    return xctrace_waits_completion(import, id, mark.time, status);
 }
 
 const struct xctrace_kind xctrace_completions = {"metal-command-buffer-completed",

@@ -41,12 +41,13 @@ struct perf {
     const struct trace_writer *writer;       /* of the known rows and strings */
     uint64_t samples, lost, without_callers; /* without_callers: not unwound */
     uint64_t truncated;                      /* samples whose stack copy was too small */
+    uint64_t by_frame_pointers;              /* samples without a stack copy, for lack of time */
     struct perf_existing *existing; /* threads of an attached target, until the first drain */
     size_t existing_count;
     int64_t next_poll, next_times, next_read; /* CLOCK_MONOTONIC */
     bool overloaded;                          /* records arrive faster than stacks are unwound */
     struct perf_python python;
-    char notes[PERF_NOTES][240];
+    char notes[PERF_NOTES][280];
     unsigned note_count;
 };
 
@@ -161,7 +162,7 @@ uint64_t perf_lost(const struct perf *perf) {
 
 /* Unknown with frame pointers, which the interpreter may lack, and with many truncated stacks. */
 struct perf_python perf_python(const struct perf *perf) {
-    uint64_t uncertain = perf->truncated + perf->without_callers;
+    uint64_t uncertain = perf->truncated + perf->without_callers + perf->by_frame_pointers;
     bool is_known = perf->unwinder && uncertain * 20 <= perf->samples;
     return is_known ? perf->python : (struct perf_python){0};
 }
@@ -360,7 +361,7 @@ static void unwind_sample(struct perf *perf, pid_t pid, const struct stack_copy 
 static bool is_duplicate(const struct perf *perf, struct perf_thread *thread, int64_t time,
                          uint64_t size) {
     int64_t period = 1000000000 / perf->options.rate;
-    if (thread->sampled_size && size != thread->sampled_size &&
+    if (thread->sampled_at && size != thread->sampled_size &&
         time - thread->sampled_at < period * 3 / 4)
         return true;
     thread->sampled_at = time;
@@ -417,7 +418,11 @@ static bool read_sample(struct perf *perf, const struct perf_record *record, str
         return true;
     }
     read_chain(&body, &chain);
-    if (perf->unwinder && read_stack(&body, &copy)) {
+    bool has_copy = perf->unwinder && body.left > 0;
+    if (perf->unwinder && !has_copy && is_duplicate(perf, thread, record->time, 0))
+        return true;
+    perf->by_frame_pointers += perf->unwinder && !has_copy;
+    if (has_copy && read_stack(&body, &copy)) {
         if (is_duplicate(perf, thread, record->time, copy.size))
             return true;
         unwind_sample(perf, (pid_t)record->pid, &copy, &chain);
@@ -545,20 +550,34 @@ static void add_note(struct perf *perf, uint64_t count, const char *one, const c
              format_count(count, number), count == 1 ? one : many, rest);
 }
 
+static const char *describe_remedy(const struct perf *perf) {
+    return perf->rings.limited
+               ? "a lower --sample-rate, or raise kernel.perf_event_mlock_kb or ulimit -l"
+               : "a lower --sample-rate";
+}
+
 static void describe_losses(struct perf *perf) {
-    bool copies_stacks = perf->unwinder != NULL;
-    if (perf->lost)
+    const char *remedy = describe_remedy(perf),
+               *use = perf->unwinder ? "use --stacks fp or" : "use";
+    char rest[200];
+    if (perf->lost) {
+        snprintf(rest, sizeof rest, "; %s %s", use, remedy);
         add_note(perf, perf->lost, "of them is a CPU sample or context switch",
-                 "of them are CPU samples and context switches",
-                 perf->rings.limited && copies_stacks
-                     ? "; use --stacks fp or a lower --sample-rate, or raise "
-                       "kernel.perf_event_mlock_kb or ulimit -l"
-                 : copies_stacks ? "; use --stacks fp or a lower --sample-rate"
-                                 : "; use a lower --sample-rate");
-    if (perf->truncated)
-        add_note(perf, perf->truncated, "sample lacks its", "samples lack their",
-                 " outermost callers, because the CPUs were too busy to copy larger stacks; use "
-                 "--stacks fp or a lower --sample-rate");
+                 "of them are CPU samples and context switches", rest);
+    }
+    if (perf->truncated) {
+        snprintf(rest, sizeof rest,
+                 " outermost callers, because the CPUs were too busy to copy larger stacks; %s %s",
+                 use, remedy);
+        add_note(perf, perf->truncated, "sample lacks its", "samples lack their", rest);
+    }
+    if (perf->by_frame_pointers) {
+        snprintf(rest, sizeof rest,
+                 " only the callers that frame pointers lead to, because the CPUs were too busy to "
+                 "copy stacks; use %s",
+                 remedy);
+        add_note(perf, perf->by_frame_pointers, "sample has", "samples have", rest);
+    }
     if (perf->without_callers)
         add_note(perf, perf->without_callers, "sample lacks its", "samples lack their",
                  " callers, because the recorder could not keep up; use --stacks fp or a lower "

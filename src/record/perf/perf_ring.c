@@ -16,13 +16,18 @@
  * bounded: when they are not taken, the rings overflow, and the kernel counts the losses. The
  * thread competes with the target for the processors and may be scheduled late where hundreds of
  * threads are runnable. It therefore requests a high priority and a short time slice, and the lock
- * is never held while the other thread copies records. When the rings still become half full,
- * samples carry a smaller part of their stack.
+ * is never held while the other thread copies records. Without the right to a high priority, its
+ * fair share of a processor is small too: among 400 threads on two processors 5 ms per second, too
+ * little to copy 16 KB stacks. When the rings still become half full, or when so many threads are
+ * runnable that they would before the next read, samples carry a smaller part of their stack, and
+ * at last only the call chain by frame pointers.
  */
 #ifdef __linux__
 #include "record/perf/perf_ring.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,12 +53,14 @@ enum {
     RINGS_MEMORY_SHARE = 64,     /* all rings use at most 1/64 of the memory */
     RING_BYTES_MIN = 32 << 10,
     SWITCH_RING_BYTES = 1 << 20, /* 200 stacks */
+    FIRST_FILL_MS = 500,         /* samples of the first stack size fill a ring in no less time */
     SAMPLE_BYTES = 1 << 10, /* of a sample without stack copy: registers and a short call chain */
+    CHAIN_BYTES = 512,      /* of a sample without registers */
     FORMAT_LOST = 1 << 4,   /* PERF_FORMAT_LOST, which older headers lack */
 };
 
 /* 16 KB hold about thirty nested Python calls, enough for a training loop. */
-const uint32_t perf_stack_sizes[PERF_STACK_SIZES] = {16 << 10, 4 << 10, 1 << 10};
+const uint32_t perf_stack_sizes[PERF_STACK_SIZES] = {16 << 10, 4 << 10, 1 << 10, 0};
 
 static int open_event(const struct perf_event_attr *attributes, pid_t target, int processor) {
     return (int)syscall(SYS_perf_event_open, attributes, target, processor, -1,
@@ -97,7 +104,7 @@ static void request_stack(struct perf_event_attr *attributes, const struct perf_
                           const struct perf_options *options, uint32_t stack_bytes) {
     attributes->sample_type |= PERF_SAMPLE_CALLCHAIN;
     attributes->exclude_callchain_kernel = rings->user_only;
-    if (options->stacks != PERF_STACKS_DWARF)
+    if (options->stacks != PERF_STACKS_DWARF || stack_bytes == 0)
         return;
     attributes->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     attributes->exclude_callchain_user = 1;
@@ -175,8 +182,13 @@ static unsigned fill_ms(size_t bytes, unsigned rate, size_t sample_bytes) {
     return rate ? (unsigned)((uint64_t)bytes * 1000 / rate / sample_bytes) : UINT32_MAX;
 }
 
+/* The usual size of a sample. */
+static size_t bytes_of_size(unsigned stack_size) {
+    return perf_stack_sizes[stack_size] ? SAMPLE_BYTES + perf_stack_sizes[stack_size] : CHAIN_BYTES;
+}
+
 static size_t sample_bytes(const struct perf_options *options) {
-    return SAMPLE_BYTES + (options->stacks == PERF_STACKS_DWARF ? perf_stack_sizes[0] : 0);
+    return options->stacks == PERF_STACKS_DWARF ? bytes_of_size(0) : SAMPLE_BYTES;
 }
 
 static size_t wanted_bytes(const struct perf_rings *rings, const struct perf_options *options) {
@@ -212,6 +224,17 @@ static bool map_all(struct perf_ring *rings, size_t count, size_t bytes) {
     return true;
 }
 
+/* A program may start all of its threads before the reader runs again, and a small ring would
+ * overflow. The size grows soon if it does not. */
+static void choose_first_size(struct perf_rings *rings, const struct perf_options *options) {
+    rings->stack_size = 0;
+    while (options->stacks == PERF_STACKS_DWARF && !options->attach &&
+           rings->stack_size + 1 < PERF_STACK_SIZES &&
+           fill_ms(rings->items[0].bytes, options->rate, bytes_of_size(rings->stack_size)) <
+               FIRST_FILL_MS)
+        rings->stack_size++;
+}
+
 /* The limit of locked memory depends on perf_event_mlock_kb, RLIMIT_MEMLOCK, capabilities and the
  * user's other processes, so sizes are tried. All rings have the same size. */
 static bool map_rings(struct perf_rings *rings, const struct perf_options *options,
@@ -220,8 +243,10 @@ static bool map_rings(struct perf_rings *rings, const struct perf_options *optio
     for (size_t bytes = wanted; bytes >= RING_BYTES_MIN && bytes >= page; bytes /= 2) {
         rings->limited = bytes < wanted;
         rings->fill_ms = fill_ms(bytes, options->rate, sample_bytes(options));
-        if (map_all(rings->items, rings->count, bytes))
+        if (map_all(rings->items, rings->count, bytes)) {
+            choose_first_size(rings, options);
             return true;
+        }
         if (errno != EPERM && errno != ENOMEM)
             break;
     }
@@ -339,22 +364,25 @@ bool perf_rings_attach(struct perf_rings *rings, pid_t tid, const struct perf_op
     return true;
 }
 
-/* A size that fails on one CPU is not used on any. */
+static bool open_sampler(const struct perf_rings *rings, struct perf_ring *ring, pid_t target,
+                         const struct perf_options *options, unsigned size) {
+    struct perf_event_attr attributes = sample_event_attributes(rings, options, size);
+    ring->samplers[size] = open_with_output(&attributes, target, ring);
+    return ring->samplers[size] >= 0;
+}
+
+/* A size that fails on one CPU is not used on any: descriptors may be few. */
 static bool open_samplers(struct perf_rings *rings, pid_t target,
                           const struct perf_options *options, struct status *status) {
-    rings->stack_sizes =
+    unsigned sizes =
         options->stacks == PERF_STACKS_DWARF && !options->attach ? PERF_STACK_SIZES : 1;
-    for (size_t i = 0; i < rings->count; i++) {
-        struct perf_ring *ring = &rings->items[i];
-        for (unsigned size = 0; size < rings->stack_sizes; size++) {
-            struct perf_event_attr attributes = sample_event_attributes(rings, options, size);
-            int fd = open_with_output(&attributes, target, ring);
-            ring->samplers[size] = fd;
-            if (fd < 0 && size == 0)
-                return explain_open_error(status);
-            if (fd < 0)
-                rings->stack_sizes = size;
+    for (unsigned size = 0; size < sizes; size++) {
+        for (size_t i = 0; i < rings->count; i++) {
+            if (open_sampler(rings, &rings->items[i], target, options, size))
+                continue;
+            return size > rings->stack_size || explain_open_error(status);
         }
+        rings->stack_sizes = size + 1;
     }
     return true;
 }
@@ -494,15 +522,17 @@ static struct perf_event_header header_at(const struct perf_ring *ring, const ui
     return header;
 }
 
+double perf_ring_fullness(const struct perf_ring *ring) {
+    uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+    return (double)(head - ring->page->data_tail) / (double)ring->bytes;
+}
+
 bool perf_batch_read_ring(struct perf_batch *batch, struct perf_ring *ring, uint64_t *damaged,
-                          double *fullness, struct status *status) {
+                          struct status *status) {
     const uint8_t *data = (const uint8_t *)ring->page + sysconf(_SC_PAGESIZE);
     uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = ring->page->data_tail;
-    double used = (double)(head - tail) / (double)ring->bytes;
     bool ok = true;
-    if (used > *fullness)
-        *fullness = used;
     while (ok && head - tail >= sizeof(struct perf_event_header)) {
         struct perf_event_header header = header_at(ring, data, tail);
         if (header.size < sizeof header + sizeof(struct sample_id) || header.size % 8 != 0 ||
@@ -576,47 +606,74 @@ enum {
     READ_INTERVAL_MS = 50,
     READ_INTERVAL_MS_FIRST = 10,
     READ_INTERVAL_MS_MIN = 2,
+    OTHERS_SLICE_MS = 3, /* of the kernel's scheduler */
     BACKLOG_BYTES = 32 << 20,
     SWITCH_RATE = 1000, /* sampled context switches per second in the long run */
     SWITCH_BURST = 2000,
 };
 #define COPIED_BYTES_MAX ((size_t)256 << 20)
-#define GROW_DELAY_NS 2000000000 /* of low pressure before a larger stack size */
-#define SLICE_NS 1000000         /* enough to empty all rings */
+#define GROW_DELAY_NS 2000000000      /* of low pressure before a larger stack size */
+#define FIRST_GROW_DELAY_NS 250000000 /* as long as the load was never high */
+#define SLICE_NS 1000000              /* enough to empty all rings */
 enum { GROW_DELAY_DOUBLINGS = 5 };
 
-/* The used share of the buffers. A reader that was scheduled late once may be twice as late the
- * next time. */
-static double pressure_of(const struct perf_load *load, unsigned stack_size) {
-    double fill = (double)load->fill_ms * perf_stack_sizes[0] / perf_stack_sizes[stack_size];
-    double late = 2 * load->late_ms / fill, backlog = (double)load->backlog / BACKLOG_BYTES;
-    double pressure = load->fullness > late ? load->fullness : late;
+/* The used share of the buffers if samples had the stack size `index` instead of `current`. A
+ * reader that was scheduled late once may be twice as late the next time. */
+static double pressure_at(const struct perf_load *load, unsigned current, unsigned index) {
+    double ratio = (double)bytes_of_size(index) / (double)bytes_of_size(current);
+    double fill = (double)load->fill_ms * (double)bytes_of_size(0) / (double)bytes_of_size(index);
+    double full = load->fullness * ratio, late = 2 * load->late_ms / fill;
+    double backlog = (double)load->backlog / BACKLOG_BYTES * ratio;
+    double pressure = full > late ? full : late;
     return pressure > backlog ? pressure : backlog;
 }
 
-/* Without delays a ring is a quarter full at each read (interval_max). */
+static int64_t grow_delay(const struct perf_stack_choice *choice) {
+    unsigned doublings =
+        choice->reductions < GROW_DELAY_DOUBLINGS ? choice->reductions : GROW_DELAY_DOUBLINGS;
+    return doublings ? (int64_t)GROW_DELAY_NS << doublings : FIRST_GROW_DELAY_NS;
+}
+
+/* Without delays a ring is a quarter full at each read (interval_max). A change costs time for each
+ * thread of the target, so sizes are skipped. */
 bool perf_stack_choice_update(struct perf_stack_choice *choice, unsigned sizes,
                               const struct perf_load *load, int64_t now) {
     const double high = 0.5, low = 0.3;
-    double pressure = pressure_of(load, choice->index);
-    unsigned doublings =
-        choice->reductions < GROW_DELAY_DOUBLINGS ? choice->reductions : GROW_DELAY_DOUBLINGS;
-    if (pressure > high && choice->index + 1 < sizes) {
+    unsigned before = choice->index;
+    while (choice->index + 1 < sizes && pressure_at(load, before, choice->index) > high)
         choice->index++;
+    if (choice->index > before) {
         choice->reductions++;
         choice->low_since = now;
         return true;
     }
-    if (choice->index == 0 ||
-        pressure * perf_stack_sizes[choice->index - 1] > low * perf_stack_sizes[choice->index]) {
+    if (before == 0 || !choice->low_since || pressure_at(load, before, before - 1) > low) {
         choice->low_since = now;
         return false;
     }
-    if (now - choice->low_since < (int64_t)GROW_DELAY_NS << doublings)
+    if (now - choice->low_since < grow_delay(choice))
         return false;
     choice->index--;
     choice->low_since = now;
     return true;
+}
+
+/* "0.20 0.18 0.12 3/80 11206": three threads are runnable. Each of the others on this processor may
+ * run for a slice before. */
+unsigned perf_expected_delay_ms(const char *loadavg, unsigned processors) {
+    unsigned runnable = 0;
+    if (sscanf(loadavg, "%*s %*s %*s %u/", &runnable) != 1 || processors == 0)
+        return 0;
+    return (unsigned)((uint64_t)runnable * OTHERS_SLICE_MS / processors);
+}
+
+static unsigned expected_delay_ms(const struct perf_reader *reader) {
+    char text[128];
+    ssize_t length = reader->loadavg >= 0 ? pread(reader->loadavg, text, sizeof text - 1, 0) : 0;
+    if (length <= 0)
+        return 0;
+    text[length] = 0;
+    return perf_expected_delay_ms(text, (unsigned)reader->rings->count);
 }
 
 static void adapt_interval(struct perf_reader *reader, double fullness) {
@@ -630,14 +687,16 @@ static void adapt_interval(struct perf_reader *reader, double fullness) {
         reader->interval = reader->interval_max;
 }
 
-static void adapt_stack_size(struct perf_reader *reader, double fullness, int64_t start) {
-    int64_t now = clock_now();
-    struct perf_load load = {fullness, 0, reader->rings->fill_ms, reader->copied.bytes.length};
-    if (reader->wakeup_due && now > reader->wakeup_due)
+static void adapt_stack_size(struct perf_reader *reader, double fullness, int64_t now) {
+    struct perf_load load = {fullness, expected_delay_ms(reader), reader->rings->fill_ms,
+                             reader->copied.bytes.length - reader->of_other_sizes};
+    if (reader->wakeup_due && (now - reader->wakeup_due) / 1000000 > load.late_ms)
         load.late_ms = (unsigned)((now - reader->wakeup_due) / 1000000);
     reader->wakeup_due = 0;
-    if (perf_stack_choice_update(&reader->choice, reader->rings->stack_sizes, &load, start))
+    if (perf_stack_choice_update(&reader->choice, reader->rings->stack_sizes, &load, now)) {
+        reader->of_other_sizes = reader->copied.bytes.length;
         perf_rings_set_stack_size(reader->rings, reader->choice.index);
+    }
 }
 
 bool perf_switch_budget_update(struct perf_switch_budget *budget, uint64_t taken, int64_t now) {
@@ -660,11 +719,10 @@ bool perf_switch_budget_update(struct perf_switch_budget *budget, uint64_t taken
 static void copy_switches(struct perf_reader *reader, int64_t now) {
     struct perf_rings *rings = reader->rings;
     struct status status;
-    double ignored = 0;
     size_t before = reader->copied.count;
     for (size_t i = 0; i < rings->switch_count && !reader->failed; i++)
-        reader->failed = !perf_batch_read_ring(&reader->copied, &rings->switches[i],
-                                               &reader->damaged, &ignored, &status);
+        reader->failed =
+            !perf_batch_read_ring(&reader->copied, &rings->switches[i], &reader->damaged, &status);
     size_t taken = reader->copied.count - before;
     if (rings->switch_count == 0 || !perf_switch_budget_update(&reader->switches, taken, now))
         return;
@@ -674,25 +732,29 @@ static void copy_switches(struct perf_reader *reader, int64_t now) {
         ioctl(rings->switches[i].fd, request, 0);
 }
 
-/* Called with the lock held. */
+/* Called with the lock held. The stack size changes first: copying a full ring may take longer than
+ * filling the rest of it. */
 static void copy_rings(struct perf_reader *reader) {
+    struct perf_rings *rings = reader->rings;
     struct status status;
     double fullness = 0;
     if (reader->copied.bytes.length > COPIED_BYTES_MAX)
         return;
     int64_t start = clock_now();
-    for (size_t i = 0; i < reader->rings->count && !reader->failed; i++)
-        reader->failed = !perf_batch_read_ring(&reader->copied, &reader->rings->items[i],
-                                               &reader->damaged, &fullness, &status);
-    copy_switches(reader, start);
-    reader->complete = start;
+    for (size_t i = 0; i < rings->count; i++)
+        fullness = fmax(fullness, perf_ring_fullness(&rings->items[i]));
     adapt_interval(reader, fullness);
     adapt_stack_size(reader, fullness, start);
+    for (size_t i = 0; i < rings->count && !reader->failed; i++)
+        reader->failed =
+            !perf_batch_read_ring(&reader->copied, &rings->items[i], &reader->damaged, &status);
+    copy_switches(reader, start);
+    reader->complete = start;
 }
 
-/* Makes the calling thread run soon after it is woken. A short slice needs no privilege and works
- * since Linux 6.12. Errors are ignored. */
-static void raise_priority(void) {
+/* Makes the calling thread run soon after it is woken: true when it takes precedence over others. A
+ * short slice needs no privilege and works since Linux 6.12. */
+static bool raise_priority(void) {
 #ifdef SYS_sched_setattr
     struct {
         uint32_t size, policy;
@@ -703,17 +765,19 @@ static void raise_priority(void) {
     } attributes = {
         .size = sizeof attributes, .policy = SCHED_OTHER, .nice = -20, .runtime = SLICE_NS};
     if (sched_getscheduler(0) != SCHED_OTHER)
-        return; /* the user chose another policy */
+        return true; /* the user chose another policy */
     if (syscall(SYS_sched_setattr, 0, &attributes, 0) == 0)
-        return;
+        return true;
     attributes.nice = getpriority(PRIO_PROCESS, 0);
     syscall(SYS_sched_setattr, 0, &attributes, 0);
 #endif
+    return false;
 }
 
 static void *read_rings(void *context) {
     struct perf_reader *reader = context;
-    raise_priority();
+    if (!raise_priority())
+        reader->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     pthread_mutex_lock(&reader->lock);
     while (!reader->stop) {
         copy_rings(reader);
@@ -729,7 +793,12 @@ void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings) {
     pthread_condattr_t attributes;
     sigset_t all, before;
     *reader = (struct perf_reader){
-        .rings = rings, .interval = READ_INTERVAL_MS_FIRST, .interval_max = READ_INTERVAL_MS};
+        .rings = rings,
+        .interval = READ_INTERVAL_MS_FIRST,
+        .interval_max = READ_INTERVAL_MS,
+        .loadavg = -1,
+        .choice = {.index = rings->stack_size},
+    };
     if (rings->fill_ms / 4 < READ_INTERVAL_MS)
         reader->interval_max =
             rings->fill_ms / 4 > READ_INTERVAL_MS_MIN ? rings->fill_ms / 4 : READ_INTERVAL_MS_MIN;
@@ -754,6 +823,7 @@ bool perf_reader_take(struct perf_reader *reader, struct perf_batch *batch, uint
     struct perf_batch copied = reader->copied;
     reader->copied = reader->taken;
     reader->taken = copied;
+    reader->of_other_sizes = 0;
     bool failed = reader->failed;
     *complete = reader->complete;
     *damaged += reader->damaged;
@@ -780,6 +850,8 @@ void perf_reader_finish(struct perf_reader *reader) {
     perf_batch_finish(&reader->copied);
     perf_batch_finish(&reader->taken);
     if (reader->rings) {
+        if (reader->loadavg >= 0)
+            close(reader->loadavg);
         pthread_mutex_destroy(&reader->lock);
         pthread_cond_destroy(&reader->wake);
     }

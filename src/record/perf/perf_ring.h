@@ -14,8 +14,9 @@
 #ifdef __linux__
 #include <linux/perf_event.h>
 
-/* Bytes of user stack in a sample, largest first. */
-enum { PERF_STACK_SIZES = 3 };
+/* Bytes of user stack in a sample, largest first. The last is 0: the kernel follows frame pointers
+ * instead. */
+enum { PERF_STACK_SIZES = 4 };
 extern const uint32_t perf_stack_sizes[PERF_STACK_SIZES];
 
 struct perf_ring {
@@ -83,10 +84,10 @@ struct perf_batch {
     size_t count, capacity[4];
 };
 
-/* Moves all records out of a ring buffer. Malformed ones are dropped and counted. Raises `fullness`
- * to the used share of the ring. */
+/* Moves all records out of a ring buffer. Malformed ones are dropped and counted. */
 bool perf_batch_read_ring(struct perf_batch *batch, struct perf_ring *ring, uint64_t *damaged,
-                          double *fullness, struct status *status);
+                          struct status *status);
+double perf_ring_fullness(const struct perf_ring *ring); /* the used share */
 /* Copies all records of another batch. */
 bool perf_batch_append(struct perf_batch *batch, const struct perf_batch *from,
                        struct status *status);
@@ -99,7 +100,7 @@ void perf_batch_finish(struct perf_batch *batch);
 
 /* ---- Reader thread ----------------------------------------------------------------------- */
 
-/* The choice among perf_stack_sizes. Zero-initialised: the largest. */
+/* The choice among perf_stack_sizes. Zero-initialised: the largest size. */
 struct perf_stack_choice {
     unsigned index;
     unsigned reductions; /* times that a smaller size was chosen */
@@ -108,14 +109,18 @@ struct perf_stack_choice {
 /* The load that the reader measures. */
 struct perf_load {
     double fullness;  /* the highest used share of a ring */
-    unsigned late_ms; /* scheduling delay of the reader */
+    unsigned late_ms; /* scheduling delay of the reader, measured or expected */
     unsigned fill_ms; /* time to fill a ring with samples of the largest size */
-    size_t backlog;   /* bytes of copied records that were not taken yet */
+    size_t backlog;   /* bytes copied with this stack size that were not taken yet */
 };
-/* Chooses the next smaller of `sizes` stack sizes when samples may soon be lost, and a larger one
- * after a period of low load, which grows with each reduction. True when the choice has changed. */
+/* Chooses the largest of `sizes` stack sizes that fits the load when samples may soon be lost, and
+ * the next larger one after a period of low load, which grows with each reduction. True when the
+ * choice has changed. */
 bool perf_stack_choice_update(struct perf_stack_choice *choice, unsigned sizes,
                               const struct perf_load *load, int64_t now);
+/* The scheduling delay that a thread of normal priority must expect, from the text of
+ * /proc/loadavg: 0 when it does not say. */
+unsigned perf_expected_delay_ms(const char *loadavg, unsigned processors);
 
 /* How many context switches are sampled: all of them where they are few, a part of the time where a
  * program switches a hundred thousand times per second. Zero-initialised: none yet. */
@@ -133,6 +138,7 @@ struct perf_reader {
     pthread_t thread;
     bool running;
     unsigned interval_max;
+    int loadavg;             /* /proc/loadavg; -1: not needed, the thread has a high priority */
     int64_t wakeup_due;      /* when the thread should wake up; 0: it did not sleep */
     struct perf_batch taken; /* swapped with `copied` by perf_reader_take() */
     pthread_mutex_t lock;
@@ -142,7 +148,8 @@ struct perf_reader {
     struct perf_batch copied;
     int64_t complete; /* all records before this time (CLOCK_MONOTONIC) were copied */
     uint64_t damaged;
-    bool failed;       /* out of memory */
+    size_t of_other_sizes; /* bytes of `copied` from before the last change of the stack size */
+    bool failed;           /* out of memory */
     unsigned interval; /* milliseconds between two reads; shorter while the rings fill quickly */
     struct perf_stack_choice choice;
     struct perf_switch_budget switches;

@@ -1,4 +1,4 @@
-/* Parses .eh_frame, executes CFA instructions and DWARF expressions, and unwinds one frame.
+/* Parses .eh_frame, executes call frame instructions and DWARF expressions, and unwinds one frame.
  *
  * Expressions (DWARF 5, section 2.5) occur in functions that realign their stack, in PLT entries
  * and in signal trampolines.
@@ -454,7 +454,7 @@ bool cfi_evaluate(const struct cfi_rule *rule, const uint64_t registers[CFI_REGI
     return true;
 }
 
-/* ---- CFA instructions
+/* ---- call frame instructions
  * ---------------------------------------------------------------------------------- */
 
 /* The first three have their operand in the lower six bits. */
@@ -653,7 +653,7 @@ static bool execute_advance(struct cfa_program *program, uint8_t opcode, struct 
     return true;
 }
 
-/* Executes CFA instructions up to and including `address`. */
+/* Executes call frame instructions up to and including `address`. */
 static bool execute_instructions(struct cfa_program *program, struct cfi_bytes bytes,
                                  uint64_t address) {
     for (unsigned i = 0; bytes.at < bytes.end && i < INSTRUCTIONS_MAX && !bytes.failed; i++) {

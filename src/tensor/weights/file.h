@@ -16,9 +16,12 @@ struct metadata {
 };
 
 struct weights {
-    const unsigned char *bytes;
-    size_t length;
-    bool mapped;
+    const unsigned char *bytes; /* the first `available` bytes of the file */
+    size_t available;
+    uint64_t length;       /* of the file */
+    unsigned char *header; /* `bytes`, if they are read from `fd`; else NULL */
+    int fd;
+    uint64_t needed; /* more than `available`: a reader failed because its header is longer */
     const char *format;
     struct weights_tensor *tensors; /* in order of their names once the file is read */
     size_t count, capacity;
@@ -33,6 +36,9 @@ bool weights_add_metadata(struct weights *weights, const struct metadata *metada
                           struct status *status);
 /* The product of the sizes; false when it does not fit or a size is negative. */
 bool weights_elements(const struct weights_tensor *tensor, uint64_t *count);
+
+/* A reader needs the first `end` bytes of the file: false when they are not available. */
+bool weights_need(struct weights *weights, uint64_t end);
 
 bool gguf_detect(const unsigned char *bytes, size_t length);
 bool gguf_read(struct weights *weights, struct status *status);

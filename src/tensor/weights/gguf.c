@@ -76,20 +76,25 @@ static const struct tensor_type tensor_types[] = {
 };
 
 struct cursor {
+    struct weights *weights;
     const unsigned char *bytes;
-    size_t at, length;
+    size_t at;
 };
 
-static void cut_off(const struct cursor *cursor, const char *what, struct status *status) {
-    status_fail(status, STATUS_INPUT, "the file ends in %s, at byte %zu", what, cursor->at);
+/* Whether `size` more bytes are available. */
+static bool has(const struct cursor *cursor, uint64_t size, const char *what,
+                struct status *status) {
+    uint64_t end;
+    if (!__builtin_add_overflow((uint64_t)cursor->at, size, &end) &&
+        weights_need(cursor->weights, end))
+        return true;
+    return status_fail(status, STATUS_INPUT, "the file ends in %s, at byte %zu", what, cursor->at);
 }
 
 static bool take(struct cursor *cursor, void *value, size_t size, const char *what,
                  struct status *status) {
-    if (cursor->length - cursor->at < size) {
-        cut_off(cursor, what, status);
+    if (!has(cursor, size, what, status))
         return false;
-    }
     memcpy(value, cursor->bytes + cursor->at, size);
     cursor->at += size;
     return true;
@@ -98,11 +103,10 @@ static bool take(struct cursor *cursor, void *value, size_t size, const char *wh
 static bool skip(struct cursor *cursor, uint64_t count, size_t size, const char *what,
                  struct status *status) {
     uint64_t total;
-    if (__builtin_mul_overflow(count, (uint64_t)size, &total) ||
-        cursor->length - cursor->at < total) {
-        cut_off(cursor, what, status);
+    if (__builtin_mul_overflow(count, (uint64_t)size, &total))
+        total = UINT64_MAX;
+    if (!has(cursor, total, what, status))
         return false;
-    }
     cursor->at += (size_t)total;
     return true;
 }
@@ -263,7 +267,7 @@ static bool set_type(struct weights_tensor *tensor, uint32_t number, struct stat
     return true;
 }
 
-/* Until the end of the header is known, `data` holds the offset. */
+/* The offset is from the end of the header. */
 static bool take_tensor(struct weights *weights, struct cursor *cursor, uint64_t *offset,
                         struct status *status) {
     struct weights_tensor tensor = {.dtype = RIDGE_DTYPES};
@@ -278,19 +282,18 @@ static bool take_tensor(struct weights *weights, struct cursor *cursor, uint64_t
     return weights_add(weights, &tensor, status);
 }
 
-static bool place(const struct weights *weights, struct weights_tensor *tensor, size_t start,
+static bool place(const struct weights *weights, struct weights_tensor *tensor, uint64_t start,
                   uint64_t offset, uint64_t alignment, struct status *status) {
     if (offset % alignment != 0)
         return status_fail(status, STATUS_INPUT,
                            "tensor \"%.*s\" is not at a multiple of the file's alignment",
                            TEXT_ARGS(tensor->name));
-    size_t space = weights->length - start;
+    uint64_t space = weights->length - start;
     if (offset > space || tensor->bytes > space - offset)
         return status_fail(status, STATUS_INPUT,
                            "the data of tensor \"%.*s\" extends beyond the end of the file",
                            TEXT_ARGS(tensor->name));
-    if (tensor->dtype != RIDGE_DTYPES)
-        tensor->data = weights->bytes + start + offset;
+    tensor->offset = start + offset;
     return true;
 }
 
@@ -308,7 +311,7 @@ static bool read_tensors(struct weights *weights, struct cursor *cursor, uint64_
         ok = GROW(offsets, &capacity, (size_t)i + 1, status) &&
              take_tensor(weights, cursor, &offsets[i], status);
     size_t padding = (size_t)alignment - 1;
-    size_t start = cursor->at + (-cursor->at & padding);
+    uint64_t start = cursor->at + (-cursor->at & padding);
     if (start > weights->length)
         start = weights->length;
     for (size_t i = 0; ok && i < weights->count; i++)
@@ -322,7 +325,7 @@ bool gguf_detect(const unsigned char *bytes, size_t length) {
 }
 
 bool gguf_read(struct weights *weights, struct status *status) {
-    struct cursor cursor = {weights->bytes, 4, weights->length};
+    struct cursor cursor = {weights, weights->bytes, 4};
     uint32_t version;
     uint64_t tensors, values;
     if (!take(&cursor, &version, sizeof version, "the header", status))

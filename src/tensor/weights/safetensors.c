@@ -115,7 +115,7 @@ static const char *read_description(struct scan *scan, const char *at,
 
 static bool place(const struct weights *weights, const struct description *description,
                   size_t start, struct weights_tensor *tensor, struct status *status) {
-    size_t space = weights->length - start;
+    uint64_t space = weights->length - start;
     uint64_t begin = (uint64_t)description->offsets[0], end = (uint64_t)description->offsets[1];
     uint64_t count, bytes;
     snprintf(tensor->type, sizeof tensor->type, "%.*s", TEXT_ARGS(description->type.raw));
@@ -130,7 +130,7 @@ static bool place(const struct weights *weights, const struct description *descr
             return status_fail(status, STATUS_INPUT, "its %llu bytes do not match its shape",
                                (unsigned long long)(end - begin));
         tensor->dtype = types[i].dtype;
-        tensor->data = weights->bytes + start + begin;
+        tensor->offset = start + begin;
         tensor->bytes = (size_t)bytes;
     }
     return true;
@@ -207,13 +207,13 @@ static bool read_header(struct weights *weights, struct scan *scan, size_t start
 
 bool safetensors_read(struct weights *weights, struct status *status) {
     uint64_t length = 0;
-    header_length(weights->bytes, weights->length, &length);
+    header_length(weights->bytes, weights->available, &length);
     if (length > HEADER_MAX)
         return status_fail(
             status, STATUS_INPUT,
             "neither a GGUF nor a safetensors file: a header of %llu bytes is not valid",
             (unsigned long long)length);
-    if (length > weights->length - LENGTH_BYTES)
+    if (!weights_need(weights, LENGTH_BYTES + length))
         return status_fail(status, STATUS_INPUT, "the file ends in its header");
     struct input input;
     if (!input_open_bytes(&input, weights->bytes + LENGTH_BYTES, (size_t)length, status))

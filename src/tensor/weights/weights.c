@@ -1,18 +1,27 @@
 /* Opening a file of weights and finding a tensor in it.
  *
- * The file is mapped, so a model of many gigabytes costs nothing until its tensors are copied to a
- * device. A file that another process cuts short while it is mapped ends this one with a bus error,
- * as with any mapped file; files of weights are written once.
+ * The file is read with pread(), never mapped: another process may truncate it, and a mapping would
+ * then raise SIGBUS. Only the header is kept in memory. Its length is not known in advance: a
+ * reader that runs out of bytes says how many it needs and is started again with more.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tensor/weights/file.h"
+
+enum { FIRST_READ = 1 << 20, HEADER_MAX = 1 << 30 };
+
+bool weights_need(struct weights *weights, uint64_t end) {
+    if (end <= weights->available)
+        return true;
+    if (end <= weights->length)
+        weights->needed = end;
+    return false;
+}
 
 bool weights_add(struct weights *weights, const struct weights_tensor *tensor,
                  struct status *status) {
@@ -58,10 +67,10 @@ static bool put_in_order(struct weights *weights, struct status *status) {
 static bool read_content(struct weights *weights, struct status *status) {
     const unsigned char *bytes = weights->bytes;
     bool ok;
-    if (gguf_detect(bytes, weights->length)) {
+    if (gguf_detect(bytes, weights->available)) {
         weights->format = "GGUF";
         ok = gguf_read(weights, status);
-    } else if (safetensors_detect(bytes, weights->length)) {
+    } else if (safetensors_detect(bytes, weights->available)) {
         weights->format = "safetensors";
         ok = safetensors_read(weights, status);
     } else {
@@ -74,7 +83,7 @@ struct weights *weights_open_bytes(const void *bytes, size_t length, struct stat
     struct weights *weights = memory_allocate(1, sizeof *weights, status);
     if (!weights)
         return NULL;
-    *weights = (struct weights){.bytes = bytes, .length = length};
+    *weights = (struct weights){.bytes = bytes, .available = length, .length = length, .fd = -1};
     if (!read_content(weights, status)) {
         weights_close(weights);
         return NULL;
@@ -82,53 +91,109 @@ struct weights *weights_open_bytes(const void *bytes, size_t length, struct stat
     return weights;
 }
 
-static bool map_file(const char *path, void **bytes, size_t *length, struct status *status) {
+static int open_file(const char *path, uint64_t *length, struct status *status) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return status_fail_errno(status, "cannot open %s", path);
     struct stat about;
-    bool ok = false;
+    if (fd < 0) {
+        status_fail_errno(status, "cannot open %s", path);
+        return -1;
+    }
     if (fstat(fd, &about) != 0)
         status_fail_errno(status, "cannot read %s", path);
     else if (!S_ISREG(about.st_mode))
         status_fail(status, STATUS_INPUT, "%s is not a file", path);
     else if (about.st_size == 0)
         status_fail(status, STATUS_INPUT, "%s is empty", path);
-    else
-        ok = true;
-    if (ok) {
-        *length = (size_t)about.st_size;
-        *bytes = mmap(NULL, *length, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (*bytes == MAP_FAILED)
-            ok = status_fail_errno(status, "cannot map %s", path);
+    else {
+        *length = (uint64_t)about.st_size;
+        return fd;
     }
     close(fd);
-    return ok;
+    return -1;
+}
+
+static bool read_at(int fd, uint64_t offset, void *bytes, size_t length, struct status *status) {
+    while (length > 0) {
+        ssize_t got = pread(fd, bytes, length, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return status_fail_errno(status, "cannot read it");
+        if (got == 0)
+            return status_fail(status, STATUS_INPUT,
+                               "was truncated while it was being read; try again when no program "
+                               "writes to it");
+        bytes = (char *)bytes + got;
+        offset += (uint64_t)got;
+        length -= (size_t)got;
+    }
+    return true;
+}
+
+static void forget_content(struct weights *weights) {
+    memory_free(weights->tensors);
+    memory_free(weights->metadata);
+    memory_free(weights->header);
+    arena_finish(&weights->names);
+    *weights = (struct weights){.length = weights->length, .fd = weights->fd};
+}
+
+static bool read_prefix(struct weights *weights, uint64_t bytes, struct status *status) {
+    size_t size = (size_t)(bytes < weights->length ? bytes : weights->length);
+    forget_content(weights);
+    weights->bytes = weights->header = memory_allocate(size, 1, status);
+    weights->available = size;
+    return weights->header && read_at(weights->fd, 0, weights->header, size, status) &&
+           read_content(weights, status);
+}
+
+static bool read_header(struct weights *weights, struct status *status) {
+    uint64_t bytes = FIRST_READ;
+    while (!read_prefix(weights, bytes, status)) {
+        if (weights->needed <= weights->available)
+            return false;
+        if (weights->needed > HEADER_MAX)
+            return status_fail(status, STATUS_INPUT, "its header is longer than 1 GiB");
+        while (bytes < weights->needed)
+            bytes *= 2;
+    }
+    return true;
 }
 
 struct weights *weights_open(const char *path, struct status *status) {
-    void *bytes = NULL;
-    size_t length = 0;
-    if (!map_file(path, &bytes, &length, status))
+    uint64_t length = 0;
+    int fd = open_file(path, &length, status);
+    if (fd < 0)
         return NULL;
-    struct weights *weights = weights_open_bytes(bytes, length, status);
+    struct weights *weights = memory_allocate(1, sizeof *weights, status);
     if (!weights) {
-        munmap(bytes, length);
+        close(fd);
+        return NULL;
+    }
+    *weights = (struct weights){.length = length, .fd = fd};
+    if (!read_header(weights, status)) {
+        weights_close(weights);
         status_context(status, "%s", path);
         return NULL;
     }
-    weights->mapped = true;
     return weights;
+}
+
+bool weights_read(const struct weights *weights, const struct weights_tensor *tensor, size_t skip,
+                  void *to, size_t bytes, struct status *status) {
+    if (weights->fd >= 0)
+        return read_at(weights->fd, tensor->offset + skip, to, bytes, status);
+    if (bytes)
+        memcpy(to, weights->bytes + tensor->offset + skip, bytes);
+    return true;
 }
 
 void weights_close(struct weights *weights) {
     if (!weights)
         return;
-    if (weights->mapped)
-        munmap((void *)weights->bytes, weights->length);
-    memory_free(weights->tensors);
-    memory_free(weights->metadata);
-    arena_finish(&weights->names);
+    if (weights->fd >= 0)
+        close(weights->fd);
+    forget_content(weights);
     memory_free(weights);
 }
 

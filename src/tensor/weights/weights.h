@@ -1,9 +1,8 @@
-/* A file of named tensors, mapped and read in place: GGUF (versions 2 and 3) or safetensors,
- * detected by content.
+/* A file of named tensors: GGUF (versions 2 and 3) or safetensors, detected by content.
  *
- * weights_open() checks that all data is inside the file and that a tensor's sizes, type and
- * bytes agree. Tensors of unsupported types are listed with `data` NULL, so that an error can
- * name the type. All pointers are valid until weights_close().
+ * weights_open() reads the header, and checks that all data is inside the file and that a tensor's
+ * sizes, type and bytes agree. Tensors of unsupported types are listed with the dtype RIDGE_DTYPES
+ * and no bytes, so that an error can name the type. All pointers are valid until weights_close().
  */
 #ifndef RIDGE_TENSOR_WEIGHTS_WEIGHTS_H
 #define RIDGE_TENSOR_WEIGHTS_WEIGHTS_H
@@ -18,7 +17,7 @@ struct weights_tensor {
     enum ridge_dtype dtype; /* RIDGE_DTYPES: ridge has no such type */
     unsigned rank;
     int64_t sizes[RIDGE_RANK_MAX]; /* row-major */
-    const void *data;              /* at any alignment */
+    uint64_t offset;               /* of the data in the file, at any alignment */
     size_t bytes;
 };
 
@@ -36,6 +35,9 @@ size_t weights_count(const struct weights *weights);
 /* By name in byte order; index < weights_count(). */
 const struct weights_tensor *weights_at(const struct weights *weights, size_t index);
 const struct weights_tensor *weights_find(const struct weights *weights, struct text name);
+/* Copies `bytes` of the tensor's data, from its byte `skip` on; skip + bytes <= tensor->bytes. */
+bool weights_read(const struct weights *weights, const struct weights_tensor *tensor, size_t skip,
+                  void *to, size_t bytes, struct status *status);
 
 /* Metadata by key; false if it is absent or of another type. An integer is also a number. */
 bool weights_text(const struct weights *weights, const char *key, struct text *value);

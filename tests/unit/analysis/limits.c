@@ -154,3 +154,25 @@ TEST(a_limit_is_replaced_by_a_better_source_and_never_by_an_impossible_value) {
     limits_offer(&limits, DEVICE_LIMIT_LAUNCH_CALL, DEVICE_LIMIT_MAX, LIMIT_MEASURED);
     CHECK(limits.of[DEVICE_LIMIT_LAUNCH_CALL] == 0);
 }
+
+TEST(a_device_of_a_known_name_has_the_attainable_share_of_its_published_peaks) {
+    struct stage stage;
+    build_begin(&stage.build);
+    struct trace_writer *writer = stage.build.writer;
+    uint32_t named = trace_write_device(
+        writer,
+        &(struct row_device){.label = trace_writer_string(writer, text_of("8")),
+                             .name = trace_writer_string(writer, text_of("AMD Instinct MI300X")),
+                             .vendor = trace_writer_string(writer, text_of("AMD")),
+                             .multiprocessors = 304});
+    uint32_t nameless = trace_write_device(
+        writer, &(struct row_device){.label = trace_writer_string(writer, text_of("9")),
+                                     .vendor = trace_writer_string(writer, text_of("AMD"))});
+    REQUIRE(stage_find(&stage, NULL));
+    CHECK(is(&stage.limits[named], DEVICE_LIMIT_MEMORY, 5300e9 * 0.88, LIMIT_PUBLISHED));
+    CHECK(is(&stage.limits[named], DEVICE_LIMIT_MATRIX_F16, 1307.4 * 1e12 * 0.81, LIMIT_PUBLISHED));
+    CHECK(limits_published_peak(&stage.limits[named], DEVICE_LIMIT_MEMORY) == 5300e9);
+    CHECK(limits_published_peak(&stage.limits[named], DEVICE_LIMIT_LAUNCH) == 0);
+    CHECK(is(&stage.limits[nameless], DEVICE_LIMIT_MEMORY, 5300e9 * 0.88, LIMIT_PUBLISHED));
+    stage_finish(&stage);
+}

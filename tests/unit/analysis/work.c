@@ -44,6 +44,9 @@ static void kernel(struct stage *stage, const char *name, int64_t ns, uint32_t b
                                      .grid_x = blocks,
                                      .grid_y = 1,
                                      .grid_z = 1,
+                                     .block_x = 128,
+                                     .block_y = 1,
+                                     .block_z = 1,
                                  });
     stage->time += 10000000;
 }
@@ -62,15 +65,17 @@ static void operator(struct stage *stage, int64_t start, const char *name, const
 }
 
 /* A device with 1 TB/s of memory, 10 TFLOP/s of f32 and 100 of half matrices. */
-static bool stage_find(struct stage *stage) {
+static void set_limits(struct limits *limits) {
+    limits->of[DEVICE_LIMIT_MEMORY] = 1e12;
+    limits->of[DEVICE_LIMIT_F32] = 10e12;
+    limits->of[DEVICE_LIMIT_MATRIX_F32] = 50e12;
+    limits->of[DEVICE_LIMIT_MATRIX_F16] = 100e12;
+    limits->of[DEVICE_LIMIT_GRAPH_KERNEL] = 1000;
+    limits->source[DEVICE_LIMIT_GRAPH_KERNEL] = LIMIT_MEASURED;
+}
+
+static bool stage_find_with(struct stage *stage, const struct limits *limits) {
     struct status status = {0};
-    struct limits limits[2] = {0};
-    limits[1].of[DEVICE_LIMIT_MEMORY] = 1e12;
-    limits[1].of[DEVICE_LIMIT_F32] = 10e12;
-    limits[1].of[DEVICE_LIMIT_MATRIX_F32] = 50e12;
-    limits[1].of[DEVICE_LIMIT_MATRIX_F16] = 100e12;
-    limits[1].of[DEVICE_LIMIT_GRAPH_KERNEL] = 1000;
-    limits[1].source[DEVICE_LIMIT_GRAPH_KERNEL] = LIMIT_MEASURED;
     stage->trace = build_end(&stage->build);
     if (!stage->trace)
         return false;
@@ -81,6 +86,12 @@ static bool stage_find(struct stage *stage) {
     if (!ok)
         test_failed(__FILE__, __LINE__, "%s", status.message);
     return ok;
+}
+
+static bool stage_find(struct stage *stage) {
+    struct limits limits[2] = {0};
+    set_limits(&limits[1]);
+    return stage_find_with(stage, limits);
 }
 
 static void stage_finish(struct stage *stage) {
@@ -139,6 +150,51 @@ TEST(shapes_without_types_are_of_the_type_in_the_kernels_name) {
     CHECK(stage.work.bytes[0] == 6e6 && stage.work.arithmetic[0] == DEVICE_LIMIT_MATRIX_F16);
     CHECK(stage.work.bytes[1] == 12e6 && stage.work.arithmetic[1] == DEVICE_LIMIT_F32);
     CHECK_INT(stage.work.source[2], WORK_UNKNOWN);
+    stage_finish(&stage);
+}
+
+TEST(a_kernel_is_held_against_both_roofs_or_none) {
+    struct stage stage;
+    struct limits limits[2] = {0};
+    stage_begin(&stage);
+    kernel(&stage, "ampere_sgemm_128x64_nn", 300000, 1000);
+    operator(&stage, 0, "aten::mm", product);
+    int64_t second = stage.time;
+    kernel(&stage, "vectorized_elementwise_kernel", 20000, 1000);
+    operator(&stage, second, "aten::add", sum);
+    limits[1].of[DEVICE_LIMIT_MEMORY] = 1e12; /* as a large copy in the trace shows it */
+    REQUIRE(stage_find_with(&stage, limits));
+    CHECK_INT(stage.work.bound[0], BOUND_UNKNOWN);
+    CHECK(stage.work.roof_ns[0] == 0);
+    CHECK_INT(stage.work.bound[1], BOUND_MEMORY); /* a twelfth of an operation per byte */
+    stage_finish(&stage);
+}
+
+TEST(the_launch_of_an_element_wise_kernel_gives_its_bytes_to_a_block) {
+    struct stage stage;
+    stage_begin(&stage);
+    kernel(&stage,
+           "void vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, "
+           "std::array<char*, 3ul> >",
+           40000, 1001);
+    kernel(&stage,
+           "void vectorized_elementwise_kernel<4, CompareEqFunctor<float>, "
+           "std::array<char*, 3ul> >",
+           40000, 1001);
+    kernel(&stage,
+           "void vectorized_elementwise_kernel<2, AddFunctor<float>, "
+           "std::array<char*, 3ul> >",
+           40000, 1001);
+    kernel(&stage,
+           "void vectorized_elementwise_kernel<8, AddFunctor<c10::Half>, "
+           "std::array<char*, 2ul> >",
+           40000, 7);
+    REQUIRE(stage_find(&stage));
+    CHECK(stage.work.bytes[0] == 1000.0 * 128 * 4 * 3 * 4); /* blocks, threads, width, arrays */
+    CHECK_INT(stage.work.source[0], WORK_GEOMETRY);
+    CHECK_INT(stage.work.source[1], WORK_UNKNOWN); /* writes booleans */
+    CHECK_INT(stage.work.source[2], WORK_UNKNOWN); /* unaligned: elements per thread not known */
+    CHECK_INT(stage.work.source[3], WORK_UNKNOWN); /* too few blocks */
     stage_finish(&stage);
 }
 

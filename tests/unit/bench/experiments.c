@@ -59,7 +59,7 @@ TEST(every_case_of_an_experiment_runs_and_is_right_on_the_cpu) {
         struct case_list list = {0};
         struct status status;
         REQUIRE(experiment);
-        CHECK_OK(experiment->plan(&stage, &list, &status), status);
+        CHECK_OK(experiment->plan(experiment, &stage, &list, &status), status);
         CHECK(list.count > 0);
         check_labels(&list);
         for (size_t i = 0; i < list.count; i++)
@@ -83,7 +83,7 @@ TEST(experiments_keep_to_the_sizes_batches_and_types_asked_for) {
         struct case_list list = {0};
         struct status status;
         REQUIRE(experiment);
-        CHECK_OK(experiment->plan(&stage, &list, &status), status);
+        CHECK_OK(experiment->plan(experiment, &stage, &list, &status), status);
         check_labels(&list);
         bool bf16 = false;
         for (size_t i = 0; i < list.count; i++) {
@@ -107,7 +107,7 @@ static struct result *made_up(const char *name, const struct stage *stage, size_
     struct case_list list = {0};
     struct status status;
     struct result *results = NULL;
-    if (!experiment_find(name)->plan(stage, &list, &status) ||
+    if (!experiment_find(name)->plan(experiment_find(name), stage, &list, &status) ||
         !(results = memory_allocate(list.count, sizeof *results, &status)))
         test_failed(__FILE__, __LINE__, "%s", status.message);
     for (size_t i = 0; results && i < list.count; i++) {
@@ -156,7 +156,8 @@ TEST(the_smallest_efficient_size_is_the_first_near_the_best) {
     struct status status;
     struct result *results = made_up("elementwise", &stage, &count, launch_and_bytes);
     REQUIRE(results);
-    CHECK_OK(experiment_find("elementwise")->conclude(&stage, results, count, &set, &status),
+    CHECK_OK(experiment_find("elementwise")
+                 ->conclude(experiment_find("elementwise"), &stage, results, count, &set, &status),
              status);
     CHECK(value_of(&set, "best_add") == 100000);
     CHECK(value_of(&set, "efficient_add") == 10000);
@@ -182,8 +183,10 @@ TEST(the_smallest_efficient_batch_is_where_rows_stop_being_free) {
     struct status status;
     struct result *results = made_up("batch-scaling", &stage, &count, weights_and_rows);
     REQUIRE(results);
-    CHECK_OK(experiment_find("batch-scaling")->conclude(&stage, results, count, &set, &status),
-             status);
+    CHECK_OK(
+        experiment_find("batch-scaling")
+            ->conclude(experiment_find("batch-scaling"), &stage, results, count, &set, &status),
+        status);
     CHECK(value_of(&set, "efficient_batch") == 16);
     CHECK(value_of(&set, "best_batch") == 16);
     result_set_finish(&set);
@@ -212,9 +215,10 @@ TEST(pairs_are_compared_in_percent) {
         struct status status;
         struct result *results = made_up(rows[i].experiment, &stage, &count, pairs);
         REQUIRE(results);
-        CHECK_OK(
-            experiment_find(rows[i].experiment)->conclude(&stage, results, count, &set, &status),
-            status);
+        CHECK_OK(experiment_find(rows[i].experiment)
+                     ->conclude(experiment_find(rows[i].experiment), &stage, results, count, &set,
+                                &status),
+                 status);
         if (!(fabs(value_of(&set, rows[i].key) - rows[i].value) < 0.02))
             test_failed(__FILE__, __LINE__, "%s: %s is %g, not %g", rows[i].experiment, rows[i].key,
                         value_of(&set, rows[i].key), rows[i].value);
@@ -255,7 +259,8 @@ TEST(results_with_a_problem_lead_to_no_conclusion) {
         for (size_t i = 0; i < count; i++)
             snprintf(results[i].problem, sizeof results[i].problem, "too large");
         if (experiment->conclude)
-            CHECK_OK(experiment->conclude(&stage, results, count, &set, &status), status);
+            CHECK_OK(experiment->conclude(experiment, &stage, results, count, &set, &status),
+                     status);
         CHECK(set.finding_count == 0 || strcmp(set.findings[0].key, "reuse_rate") == 0);
         result_set_finish(&set);
         memory_free(results);

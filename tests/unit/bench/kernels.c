@@ -244,12 +244,12 @@ static void conclude_from(const struct experiment *experiment, const double *tim
     struct status status = {0};
     struct result *results = NULL;
     REQUIRE(stage.device);
-    CHECK_OK(experiment->plan(&stage, &list, &status), status);
+    CHECK_OK(experiment->plan(experiment, &stage, &list, &status), status);
     results = memory_allocate(list.count, sizeof *results, &status);
     for (size_t i = 0; i < list.count && results; i++)
         results[i] = result_of(&list.cases[i], times[i % time_count]);
     *case_count = list.count;
-    CHECK_OK(experiment->conclude(&stage, results, list.count, set, &status), status);
+    CHECK_OK(experiment->conclude(experiment, &stage, results, list.count, set, &status), status);
     memory_free(results);
     memory_free(list.cases);
     ridge_device_close(stage.device);

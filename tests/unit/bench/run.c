@@ -42,7 +42,9 @@ static void finish(void *state) {
 static const struct case_kind kind = {
     .prepare = prepare, .call = call, .check = check, .finish = finish};
 
-static bool plan(const struct stage *stage, struct case_list *list, struct status *status) {
+static bool plan(const struct experiment *experiment, const struct stage *stage,
+                 struct case_list *list, struct status *status) {
+    (void)experiment;
     for (unsigned i = 0; i < stage->options.size_count; i++) {
         struct bench_case work = {.kind = &kind, .size = stage->options.sizes[i]};
         snprintf(work.label, sizeof work.label, "line %d", (int)work.size);
@@ -52,8 +54,10 @@ static bool plan(const struct stage *stage, struct case_list *list, struct statu
     return true;
 }
 
-static bool conclude(const struct stage *stage, const struct result *results, size_t count,
-                     struct result_set *set, struct status *status) {
+static bool conclude(const struct experiment *experiment, const struct stage *stage,
+                     const struct result *results, size_t count, struct result_set *set,
+                     struct status *status) {
+    (void)experiment;
     (void)stage;
     return finding_add(set, results->experiment, results->device, "lines", (double)count, status,
                        "%zu lines", count);

@@ -322,7 +322,7 @@ TEST(every_part_of_an_rwkv_model_runs_and_is_right_in_every_type) {
     stage.options.batches[1] = 3;
     stage.options.batch_count = 2;
     REQUIRE(experiment && stage.device);
-    CHECK_OK(experiment->plan(&stage, &list, &status), status);
+    CHECK_OK(experiment->plan(experiment, &stage, &list, &status), status);
     CHECK_INT(list.count, 5 * 2 * (RWKV_PARTS + 2));
     for (size_t i = 0; i < list.count; i++)
         run_case(&stage, &list.cases[i]);
@@ -358,13 +358,15 @@ TEST(the_rwkv_experiment_refuses_what_makes_no_sense) {
     struct status status = {0};
     REQUIRE(experiment && stage.device);
     stage.options = (struct bench_options){.sizes = {123}, .size_count = 1};
-    CHECK(!experiment->plan(&stage, &list, &status) && strstr(status.message, "1500"));
+    CHECK(!experiment->plan(experiment, &stage, &list, &status) && strstr(status.message, "1500"));
     stage.options = (struct bench_options){.model = "/nonexistent"};
-    CHECK(!experiment->plan(&stage, &list, &status) && strstr(status.message, "/nonexistent"));
+    CHECK(!experiment->plan(experiment, &stage, &list, &status) &&
+          strstr(status.message, "/nonexistent"));
     stage.options = (struct bench_options){.dtypes = {RIDGE_U8}, .dtype_count = 1};
-    CHECK(!experiment->plan(&stage, &list, &status) && strstr(status.message, "u8"));
+    CHECK(!experiment->plan(experiment, &stage, &list, &status) && strstr(status.message, "u8"));
     stage.options = (struct bench_options){.batches = {0}, .batch_count = 1};
-    CHECK(!experiment->plan(&stage, &list, &status) && strstr(status.message, "0 sequences"));
+    CHECK(!experiment->plan(experiment, &stage, &list, &status) &&
+          strstr(status.message, "0 sequences"));
     memory_free(list.cases);
     ridge_device_close(stage.device);
 }

@@ -7,9 +7,9 @@
 
 #include "base/memory.h"
 #include "device/cuda/compile.h"
-#include "gen/source/dialect.h"
-#include "gen/source/program.h"
-#include "gen/source/schedule.h"
+#include "gen/emit/dialect.h"
+#include "gen/emit/program.h"
+#include "gen/emit/schedule.h"
 #include "program_reference.h"
 #include "source_run.h"
 

@@ -1,7 +1,7 @@
 /* Sections of kernel files. */
 #include "../test.h"
 
-#include "gen/source/kernel_file.h"
+#include "gen/emit/kernel_file.h"
 
 static const unsigned char file[] = "// What the file is for.\n"
                                     "\n"

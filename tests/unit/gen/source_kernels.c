@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "device/cuda/compile.h"
 #include "gen/native/blocks.h"
-#include "gen/source/matmul.h"
+#include "gen/emit/matmul.h"
 
 static double tolerance_of(enum ridge_dtype type) {
     return type == RIDGE_F32 ? 4e-6 : type == RIDGE_F16 ? 1e-3 : 8e-3;

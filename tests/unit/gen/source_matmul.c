@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "gen/native/blocks.h"
-#include "gen/source/matmul.h"
+#include "gen/emit/matmul.h"
 
 struct product {
     enum ridge_dtype a_type, b_type;

@@ -156,9 +156,10 @@ TEST(a_folder_of_tables_joins_kernels_to_the_encoders_that_launched_them) {
     struct trace *trace = open_trace(path, false, &status);
     REQUIRE(trace);
     check_baseline_kernels(trace);
-    CHECK_INT(trace->call.count, 999);
+    CHECK_INT(trace->call.count, 999 + 998); /* and the waits between them */
     for (size_t i = 0; i < trace->call.count; i++)
-        map_set(&encoders, trace->call.correlation[i], (uint64_t)trace->call.start[i], &status);
+        if (trace->call.class[i] == CALL_LAUNCH)
+            map_set(&encoders, trace->call.correlation[i], (uint64_t)trace->call.start[i], &status);
     CHECK_INT(encoders.count, 999);
     for (size_t i = 0; i < trace->activity.count; i++) {
         const uint64_t *start = map_find(&encoders, trace->activity.correlation[i]);
@@ -416,6 +417,66 @@ TEST(a_folder_with_two_recordings_is_refused) {
 #define TABLE_OF_RUN(run, rows)                                                                    \
     XML "<trace-query-result><node xpath='//trace-toc[1]/run[" run                                 \
         "]/data[1]/table[1]'>" GPU_SCHEMA rows "</node></trace-query-result>"
+
+/* Command buffers of one thread: every one is committed 5 ns after its encoding starts, complete
+ * `latency` later (which varies), and followed by the next encoding `pause` after the completion,
+ * or `period` after the commit where that is not 0. The number of waits that are inferred. */
+static size_t waits_inferred(int count, int pause, int period) {
+    struct buffer encoders = {0}, completions = {0};
+    struct status status = {0};
+    const char *folder = make_folder();
+    buffer_string(
+        &encoders,
+        XML "<trace-query-result><node><schema name=\"metal-application-encoders-list\">" COLUMN(
+            "start") COLUMN("duration") COLUMN("thread") COLUMN("process") COLUMN("cmdbuffer-id")
+            COLUMN("encoder-id") "</schema>");
+    buffer_string(
+        &completions,
+        XML "<trace-query-result><node><schema name=\"metal-command-buffer-completed\">" COLUMN(
+            "timestamp") COLUMN("cmdbuffer-id") "</schema>");
+    for (int i = 0, time = 100; i < count; i++) {
+        int latency = 100 + i * 37 % 50, completed = time + 5 + latency;
+        buffer_printf(
+            &encoders,
+            "<row><a>%d</a><b>5</b><thread fmt=\"Main\"><tid>17</tid><process><pid>7</pid>"
+            "</process></thread><process><pid>7</pid></process><c>%d</c><e>%d</e></row>",
+            time, 1000 + i, 5000 + i);
+        buffer_printf(&completions, "<row><a>%d</a><c>%d</c></row>", completed, 1000 + i);
+        time = period ? time + period + i % 3 : completed + pause + i % 3;
+    }
+    buffer_string(&encoders, "</node></trace-query-result>");
+    buffer_byte(&encoders, 0);
+    buffer_string(&completions, "</node></trace-query-result>");
+    buffer_byte(&completions, 0);
+    put_file(folder, "toc.xml", TOC(APP));
+    put_file(folder, "a.xml", encoders.data);
+    put_file(folder, "b.xml", completions.data);
+    struct trace *trace = open_trace(folder, false, &status);
+    size_t waits = 0;
+    remove_folder(folder);
+    buffer_finish(&encoders);
+    buffer_finish(&completions);
+    if (!trace) {
+        test_failed(__FILE__, __LINE__, "%s", status.message);
+        return 0;
+    }
+    for (size_t i = 0; i < trace->call.count; i++) {
+        if (trace->call.class[i] != CALL_SYNC)
+            continue;
+        if (waits++ == 0) /* from the commit to the completion */
+            CHECK_INT(trace->call.duration[i], 100);
+    }
+    CHECK(!waits || text_find(trace_meta(trace, META_WARNING), "waitUntilCompleted") >= 0);
+    trace_close(trace);
+    return waits;
+}
+
+TEST(a_wait_is_inferred_where_encoding_follows_the_completion_and_not_its_own_pace) {
+    CHECK_INT(waits_inferred(40, 20, 0), 39);
+    CHECK_INT(waits_inferred(40, 0, 200), 0); /* slower than the GPU */
+    CHECK_INT(waits_inferred(40, 0, 60), 0);  /* ahead of the GPU */
+    CHECK_INT(waits_inferred(10, 20, 0), 0);  /* too few to tell */
+}
 
 /* The table of the second run comes first in the folder. */
 TEST(only_the_first_of_several_runs_is_imported) {

@@ -47,9 +47,11 @@ TEST(stack_copies_become_smaller_before_a_ring_is_full) {
     CHECK_INT(choice.index, 1);
     CHECK(update(&choice, 0.51, 0, 0, 0));
     CHECK_INT(choice.index, 2);
+    CHECK(update(&choice, 0.51, 0, 0, 0)); /* frame pointers instead */
+    CHECK_INT(choice.index, 3);
     CHECK(!update(&choice, 1, 0, 0, 0)); /* there is no smaller one */
-    CHECK_INT(choice.index, 2);
-    CHECK_INT(choice.reductions, 2);
+    CHECK_INT(choice.index, 3);
+    CHECK_INT(choice.reductions, 3);
     struct perf_stack_choice only = {0};
     struct perf_load full = {1, 0, 1000, 0};
     CHECK(!perf_stack_choice_update(&only, 1, &full, 0));
@@ -57,29 +59,61 @@ TEST(stack_copies_become_smaller_before_a_ring_is_full) {
     CHECK_INT(only.index, 0);
 }
 
+/* Samples have 17, 5, 2 and 0.5 KB. */
 TEST(stack_copies_become_smaller_when_the_reader_is_late_or_its_records_pile_up) {
     struct perf_stack_choice late = {0}, behind = {0};
     CHECK(!update(&late, 0, 250, 0, 0));
     CHECK(update(&late, 0, 251, 0, 0));
-    CHECK(!update(&late, 0, 1000, 0, 0)); /* samples are a quarter as large: there is more time */
-    CHECK(update(&late, 0, 1001, 0, 0));
+    CHECK(!update(&late, 0, 850, 0, 0)); /* samples are smaller: there is more time */
+    CHECK(update(&late, 0, 851, 0, 0));
+    CHECK_INT(late.index, 2);
     CHECK(!update(&behind, 0, 0, 16 * MIB, 0));
     CHECK(update(&behind, 0, 0, 16 * MIB + 8192, 0));
+    CHECK_INT(behind.index, 1);
+}
+
+TEST(the_stack_size_that_fits_a_delay_is_chosen_at_once) {
+    struct perf_stack_choice some = {0}, long_delay = {0};
+    CHECK(update(&some, 0, 2125, 0, 0));
+    CHECK_INT(some.index, 2);
+    CHECK_INT(some.reductions, 1);
+    CHECK(update(&long_delay, 0, 2126, 0, 0));
+    CHECK_INT(long_delay.index, 3);
+}
+
+TEST(a_thread_expects_to_wait_for_those_that_are_runnable) {
+    CHECK_INT(perf_expected_delay_ms("0.20 0.18 0.12 401/480 11206\n", 2), 601);
+    CHECK_INT(perf_expected_delay_ms("0.20 0.18 0.12 1/480 11206\n", 2), 1);
+    CHECK_INT(perf_expected_delay_ms("0.20 0.18 0.12 1/480 11206\n", 4), 0);
+    CHECK_INT(perf_expected_delay_ms("0.20 0.18 0.12 401/480 11206\n", 0), 0);
+    CHECK_INT(perf_expected_delay_ms("", 2), 0);
 }
 
 TEST(stack_copies_become_larger_again_after_a_calm_time_that_grows) {
     struct perf_stack_choice choice = {0};
     CHECK(update(&choice, 0.6, 0, 0, 10 * SECOND));
-    CHECK(!update(&choice, 0.07, 0, 0, 13 * SECOND));
-    CHECK(!update(&choice, 0.08, 0, 0, 13 * SECOND)); /* four times as much would be too much */
-    CHECK(!update(&choice, 0.07, 0, 0, 17 * SECOND - 1));
+    CHECK(!update(&choice, 0.08, 0, 0, 13 * SECOND));
+    CHECK(!update(&choice, 0.09, 0, 0, 13 * SECOND)); /* 3.4 times as much would be too much */
+    CHECK(!update(&choice, 0.08, 0, 0, 17 * SECOND - 1));
     CHECK_INT(choice.index, 1);
-    CHECK(update(&choice, 0.07, 0, 0, 17 * SECOND));
+    CHECK(update(&choice, 0.08, 0, 0, 17 * SECOND));
     CHECK_INT(choice.index, 0);
     CHECK(!update(&choice, 0, 0, 0, 100 * SECOND)); /* there is no larger one */
     CHECK(update(&choice, 0.6, 0, 0, 100 * SECOND));
     CHECK(!update(&choice, 0, 0, 0, 108 * SECOND - 1));
     CHECK(update(&choice, 0, 0, 0, 108 * SECOND));
+}
+
+TEST(the_first_stack_size_of_a_small_ring_grows_soon_unless_the_load_is_high) {
+    struct perf_stack_choice calm = {.index = 1}, busy = {.index = 1};
+    CHECK(!update(&calm, 0, 0, 0, 100 * SECOND));
+    CHECK(!update(&calm, 0, 0, 0, 100 * SECOND + SECOND / 4 - 1));
+    CHECK(update(&calm, 0, 0, 0, 100 * SECOND + SECOND / 4));
+    CHECK_INT(calm.index, 0);
+    CHECK(update(&busy, 0.6, 0, 0, 100 * SECOND));
+    CHECK(!update(&busy, 0, 0, 0, 104 * SECOND - 1));
+    CHECK(update(&busy, 0, 0, 0, 104 * SECOND));
+    CHECK_INT(busy.index, 1);
 }
 
 /* A record other than a sample ends with who it is about and when. This one wraps around. */
@@ -93,7 +127,6 @@ TEST(records_are_copied_out_of_a_ring_that_wraps_around) {
     struct status status;
     uint64_t damaged = 0, time = 77, id = 9;
     uint32_t who[2] = {11, 12};
-    double fullness = 0;
     REQUIRE(memory);
     memcpy(record, &header, sizeof header);
     memset(record + 8, 5, 16);
@@ -104,18 +137,19 @@ TEST(records_are_copied_out_of_a_ring_that_wraps_around) {
         memory[page + (RING - 24 + i) % RING] = record[i];
     ring.page->data_tail = RING - 24;
     ring.page->data_head = RING - 24 + RECORD;
-    CHECK_OK(perf_batch_read_ring(&batch, &ring, &damaged, &fullness, &status), status);
+    CHECK(perf_ring_fullness(&ring) == (double)RECORD / RING);
+    CHECK_OK(perf_batch_read_ring(&batch, &ring, &damaged, &status), status);
     REQUIRE(batch.count == 1);
     struct perf_record copied = perf_batch_record(&batch, 0);
     CHECK(copied.pid == 11 && copied.tid == 12 && copied.time == 77 && copied.processor == 3);
     CHECK_INT(copied.id, 9);
     CHECK(copied.length == 16 && copied.body[0] == 5 && copied.body[15] == 5);
-    CHECK(fullness == (double)RECORD / RING);
+    CHECK(perf_ring_fullness(&ring) == 0);
     CHECK_INT(damaged, 0);
     CHECK_INT(ring.page->data_tail, RING - 24 + RECORD);
     memset(memory + page + RECORD - 24, 0, sizeof header); /* no record has no bytes */
     ring.page->data_head += 64;
-    CHECK_OK(perf_batch_read_ring(&batch, &ring, &damaged, &fullness, &status), status);
+    CHECK_OK(perf_batch_read_ring(&batch, &ring, &damaged, &status), status);
     CHECK_INT(damaged, 1);
     CHECK_INT(batch.count, 1);
     CHECK_INT(ring.page->data_tail, ring.page->data_head);
@@ -193,10 +227,8 @@ static void take_all(struct perf_rings *rings, size_t counts[PERF_STACK_SIZES]) 
     struct perf_batch batch = {0};
     struct status status;
     uint64_t damaged = 0;
-    double fullness = 0;
     for (size_t i = 0; i < rings->count; i++)
-        CHECK_OK(perf_batch_read_ring(&batch, &rings->items[i], &damaged, &fullness, &status),
-                 status);
+        CHECK_OK(perf_batch_read_ring(&batch, &rings->items[i], &damaged, &status), status);
     CHECK_INT(damaged, 0);
     count_sizes(&batch, counts);
     perf_batch_finish(&batch);
@@ -217,7 +249,7 @@ static size_t await_size(struct perf_rings *rings, unsigned size) {
 }
 
 TEST(the_stack_size_of_a_running_program_can_be_changed) {
-    static const unsigned order[] = {0, 1, 2, 0};
+    static const unsigned order[] = {0, 1, 2, 3, 0};
     struct perf_options options = {.rate = 999, .stacks = PERF_STACKS_DWARF};
     struct perf_rings rings = {0};
     struct status status;

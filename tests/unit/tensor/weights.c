@@ -2,7 +2,10 @@
 #include "base/array.h"
 #include "tensor/weights/weights.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "../test.h"
 #include "base/memory.h"
@@ -39,9 +42,14 @@ static void check_good(const struct weights *weights) {
     CHECK_INT(matrix->sizes[0], 2);
     CHECK_INT(matrix->sizes[1], 3);
     CHECK_INT(matrix->bytes, sizeof numbers);
-    CHECK(memcmp(matrix->data, numbers, sizeof numbers) == 0);
+    char data[sizeof numbers];
+    struct status status;
+    CHECK_OK(weights_read(weights, matrix, 0, data, sizeof data, &status), status);
+    CHECK(memcmp(data, numbers, sizeof numbers) == 0);
+    CHECK_OK(weights_read(weights, matrix, 4, data, 8, &status), status);
+    CHECK(memcmp(data, (const char *)numbers + 4, 8) == 0);
     CHECK_INT(unknown->dtype, RIDGE_DTYPES);
-    CHECK(unknown->data == NULL);
+    CHECK_INT(unknown->bytes, 0);
     CHECK(weights_find(weights, TEXT("b.matri")) == NULL);
     CHECK(text_is(weights_at(weights, 0)->name, "a.half"));
 }
@@ -159,10 +167,52 @@ TEST(damage_anywhere_in_a_file_of_weights_never_leads_outside_of_it) {
         struct weights *weights = weights_open_bytes(file.data, file.length, &status);
         for (size_t i = 0; weights && i < weights_count(weights); i++) {
             const struct weights_tensor *tensor = weights_at(weights, i);
-            const char *data = tensor->data;
-            if (data)
-                CHECK(data >= file.data && tensor->bytes <= file.length &&
-                      data + tensor->bytes <= file.data + file.length);
+            CHECK(tensor->bytes <= file.length && tensor->offset <= file.length - tensor->bytes);
+        }
+        weights_close(weights);
+        buffer_finish(&file);
+    }
+}
+
+TEST(a_header_longer_than_one_read_is_read_in_full) {
+    enum { PAIRS = 40000 };
+    static struct made_pair many[PAIRS];
+    static char names[PAIRS][48];
+    for (unsigned i = 0; i < PAIRS; i++) {
+        snprintf(names[i], sizeof names[i], "a.key.that.takes.some.bytes.in.the.header.%u", i);
+        many[i] = (struct made_pair){names[i], NULL, 32};
+    }
+    many[PAIRS - 1].key = "general.alignment";
+    struct buffer file = {0};
+    struct status status = {0};
+    made_gguf(&file, good, GOOD, many, PAIRS);
+    CHECK(file.length > 2 << 20);
+    struct weights *weights = weights_open(made_file(&file, ".gguf"), &status);
+    CHECK_OK(weights != NULL, status);
+    if (weights)
+        check_good(weights);
+    weights_close(weights);
+    buffer_finish(&file);
+}
+
+TEST(a_file_of_weights_that_is_truncated_while_open_is_an_error) {
+    for (unsigned gguf = 0; gguf < 2; gguf++) {
+        struct buffer file = {0};
+        struct status status = {0};
+        char data[sizeof numbers];
+        if (gguf)
+            made_gguf(&file, good, GOOD, pairs, 2);
+        else
+            made_safetensors(&file, good, GOOD);
+        const char *path = made_file(&file, gguf ? ".gguf" : ".safetensors");
+        struct weights *weights = weights_open(path, &status);
+        CHECK_OK(weights != NULL, status);
+        if (weights) {
+            const struct weights_tensor *matrix = weights_find(weights, TEXT("b.matrix"));
+            CHECK(truncate(path, (off_t)matrix->offset + 4) == 0);
+            CHECK(weights_read(weights, matrix, 0, data, 4, &status));
+            CHECK(!weights_read(weights, matrix, 0, data, sizeof data, &status));
+            CHECK(strstr(status.message, "was truncated while it was being read"));
         }
         weights_close(weights);
         buffer_finish(&file);

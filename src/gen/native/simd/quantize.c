@@ -11,7 +11,7 @@
  *   rounded to f16; the parts' own become multiples of them, rounded to 6 bits.
  * - The quants are then rounded again with the scale and the minimum that a reader gets.
  * The ways to round are the lanes of a vector here and threads on a GPU
- * (src/gen/source/quantize.c).
+ * (src/gen/emit/quantize.c).
  */
 #include "gen/native/quantize.h"
 

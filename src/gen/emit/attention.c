@@ -1,0 +1,164 @@
+/* Attention on GPUs, in f32, with an online softmax.
+ *
+ * Few queries (decoding): one block per query, whose keys are divided among groups of lanes.
+ * Each group has its own maximum score, sum of exponentials and weighted sum of values, which
+ * are combined at the end. Many queries: one block per tile of queries; tiles of keys, then of
+ * values, are staged in shared memory.
+ *
+ * A query without visible keys gives zeros.
+ */
+#include "gen/backends.h"
+#include "gen/emit/elements.h"
+#include "gen/emit/kernel_file.h"
+
+extern const unsigned char embedded_attention_cl[];
+
+enum attention_choice {
+    TILED, /* else a block per query */
+    WIDTH,
+    THREADS,
+    CAUSAL,
+    VECTOR, /* elements that are loaded together where the addresses allow */
+    LANES,  /* of a key (a block per query) */
+    TILE,   /* queries and keys */
+};
+
+enum {
+    SCALARS = 15,
+    WIDTH_MAX = 256,
+    FEW_QUERIES = 8,
+    GROUP_BYTES = 32768, /* of shared memory for combining the groups */
+    GROUP_THREADS = 512,
+};
+
+static uint32_t shared_of(const struct device_capabilities *device) {
+    return device->shared_bytes ? device->shared_bytes : 16384;
+}
+
+static bool divides(const struct attention_work *work, int64_t vector) {
+    for (int i = 0; i < 3; i++)
+        if (work->q_strides[i] % vector || work->k_strides[i] % vector ||
+            work->v_strides[i] % vector)
+            return false;
+    return work->width % vector == 0;
+}
+
+static int32_t vector_of(const struct attention_work *work) {
+    int32_t vector = work->type == RIDGE_F32 ? 4 : 8;
+    while (!divides(work, vector))
+        vector /= 2;
+    return vector;
+}
+
+/* Lanes per key: one piece each, but no more than can shuffle cheaply. Without shuffles a thread
+ * handles a whole key. */
+static int32_t lanes_of(int64_t pieces, const struct device_capabilities *device) {
+    int32_t lanes = 1, max = device->language == LANGUAGE_CUDA ? 16 : 1;
+    while (lanes < max && lanes < pieces)
+        lanes *= 2;
+    return lanes;
+}
+
+static void plan_queries(const struct attention_work *work,
+                         const struct device_capabilities *device, struct kernel_request *request) {
+    int32_t *choices = request->spec.choices;
+    int32_t vector = choices[VECTOR], lanes = lanes_of(work->width / vector, device);
+    int64_t bytes = shared_of(device) < GROUP_BYTES ? shared_of(device) / 2 : GROUP_BYTES;
+    int32_t threads = GROUP_THREADS;
+    while (threads > lanes && (threads > (int32_t)device->block_max ||
+                               threads / lanes * (work->width + 2) * 4 > bytes ||
+                               (threads > 32 && threads / lanes / 2 >= work->keys)))
+        threads /= 2;
+    choices[LANES] = lanes;
+    choices[THREADS] = threads;
+    source_geometry(request, (double)work->batch * (double)work->heads * (double)work->queries,
+                    (unsigned)threads);
+}
+
+static int64_t tile_bytes(int64_t tile, int64_t width) {
+    return 4 * (2 * tile * (width + 1) + tile * (tile + 1) + 3 * tile + 128);
+}
+
+static void plan_tiles(const struct attention_work *work, const struct device_capabilities *device,
+                       struct kernel_request *request) {
+    int32_t *choices = request->spec.choices, tile = 32;
+    while (tile > 8 && tile_bytes(tile, work->width) > shared_of(device))
+        tile /= 2;
+    choices[TILED] = 1;
+    choices[TILE] = tile;
+    choices[THREADS] = tile == 8 ? 64 : 128;
+    source_geometry(
+        request, (double)work->batch * (double)work->heads * (double)divide_up(work->queries, tile),
+        (unsigned)choices[THREADS]);
+}
+
+bool source_attention(const struct attention_work *work, const struct device_capabilities *device,
+                      struct kernel_request *request, struct status *status) {
+    if (work->width > WIDTH_MAX || work->width < 1)
+        return status_fail(
+            status, STATUS_UNSUPPORTED,
+            "attention: this device does not support heads of width %lld; the maximum is %d",
+            (long long)work->width, WIDTH_MAX);
+    int32_t *choices = request->spec.choices;
+    request->spec.family = KERNEL_ATTENTION;
+    request->spec.types[0] = (uint8_t)work->type;
+    choices[WIDTH] = (int32_t)work->width;
+    choices[CAUSAL] = work->causal;
+    choices[VECTOR] = vector_of(work);
+    if (work->queries <= FEW_QUERIES)
+        plan_queries(work, device, request);
+    else
+        plan_tiles(work, device, request);
+    union {
+        float f32;
+        uint32_t bits;
+    } scale = {.f32 = work->scale};
+    int64_t scalars[SCALARS] = {work->batch,        work->heads,        work->kv_heads,
+                                work->queries,      work->keys,         scale.bits,
+                                work->q_strides[0], work->q_strides[1], work->q_strides[2],
+                                work->k_strides[0], work->k_strides[1], work->k_strides[2],
+                                work->v_strides[0], work->v_strides[1], work->v_strides[2]};
+    for (unsigned i = 0; i < SCALARS; i++)
+        request->scalars[i] = scalars[i];
+    request->scalar_count = SCALARS;
+    return true;
+}
+
+bool source_attention_code(const struct kernel_spec *spec, const struct device_capabilities *device,
+                           struct kernel_generated *generated, struct status *status) {
+    (void)status;
+    struct buffer *out = &generated->source;
+    enum ridge_dtype type = (enum ridge_dtype)spec->types[0];
+    bool tiled = spec->choices[TILED];
+    source_device_prelude(out, device);
+    source_element_macros(out, type);
+    source_define(out, "WIDTH", spec->choices[WIDTH]);
+    source_define(out, "THREADS", spec->choices[THREADS]);
+    source_define(out, "CAUSAL", spec->choices[CAUSAL]);
+    source_define(out, "VECTOR", spec->choices[VECTOR]);
+    source_define(out, "LANES", spec->choices[LANES]);
+    source_define(out, "TILE", spec->choices[TILE]);
+    buffer_printf(out, "#define LOAD_VECTOR(p, x) LOAD_%d(p, x)\n", spec->choices[VECTOR]);
+    source_section(out, embedded_attention_cl, "macros");
+    source_section(out, embedded_attention_cl, tiled ? "tile_macros" : "query_macros");
+    struct source_parameter buffers[] = {
+        {.name = "q", .dtype = type},
+        {.name = "k", .dtype = type},
+        {.name = "v", .dtype = type},
+        {.name = "result", .dtype = type, .stored = true},
+    };
+    struct source_kernel kernel = {
+        .name = generated->name,
+        .buffers = buffers,
+        .buffer_count = 4,
+        .scalar_count = SCALARS,
+        .threads = (unsigned)spec->choices[THREADS],
+    };
+    source_kernel_begin(out, device->language, &kernel);
+    source_section(out, embedded_attention_cl, tiled ? "tile_head" : "query");
+    if (tiled) {
+        source_section(out, embedded_attention_cl, "tile_scores");
+        source_section(out, embedded_attention_cl, "tile_values");
+    }
+    return true;
+}

@@ -1,0 +1,11 @@
+/* Writes the functions that read quantised weights. */
+#include "gen/emit/weights.h"
+
+#include "gen/emit/kernel_file.h"
+
+extern const unsigned char embedded_weights_h[];
+
+void source_weights(struct buffer *out, enum ridge_dtype type) {
+    source_section(out, embedded_weights_h, "half");
+    source_section(out, embedded_weights_h, type == RIDGE_Q8_0 ? "q8_0" : "q4_k");
+}
