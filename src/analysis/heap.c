@@ -152,6 +152,8 @@ static void read_process(const struct trace *trace, uint32_t name, struct heap_p
                 process->middle = bytes;
             else
                 process->floor = MIN(process->floor, bytes);
+            if (trace->counter.time[i] <= first + (last - first) / 4 * 3)
+                process->late = bytes;
         }
     if (process->floor == UINT64_MAX)
         process->floor = process->last;

@@ -21,6 +21,7 @@ struct heap_process {
     struct text name;    /* "python (4711)" */
     uint64_t peak, last; /* resident bytes; the last reading above zero */
     int64_t peak_time;
+    uint64_t late;   /* at three quarters */
     uint64_t middle; /* at half of its readings' time */
     uint64_t floor;  /* the smallest after that */
 };

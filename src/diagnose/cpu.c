@@ -414,7 +414,7 @@ static void find_profile(struct diagnosis *diagnosis) {
         finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
                     "See the functions under CPU samples, or the flame graph of the HTML page");
     else
-        finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "See the operators under Ranges");
+        finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "See Operators on the CPU");
 }
 
 /* ---- host memory ------------------------------------------------------------------------- */
@@ -452,8 +452,7 @@ static void describe_kept(struct diagnosis *diagnosis, const struct heap *heap) 
 static void describe_growth(struct diagnosis *diagnosis, const struct heap_process *process) {
     char bytes[FORMAT_SIZE], last[FORMAT_SIZE];
     struct finding *finding = diagnose_add(diagnosis, FINDING_HOST_MEMORY, CONFIDENCE_LOW);
-    finding->decides = diagnosis->source->device_count == 0;
-    finding->remark = !finding->decides;
+    finding->decides = true;
     finding_summary(diagnosis, finding,
                     "The resident memory of %.*s grew by %s to %s in the second half of its time",
                     TEXT_ARGS(process->name), format_bytes(process->last - process->middle, bytes),
@@ -462,19 +461,24 @@ static void describe_growth(struct diagnosis *diagnosis, const struct heap_proce
                 "Record with --memory to see which functions allocate and do not free");
 }
 
+/* In both quarters of the second half: the memory of a start-up grows once. */
+static bool grows(const struct heap_process *process) {
+    if (process->floor < process->middle || process->last < process->middle + GROWN_BYTES ||
+        process->last / 5 < process->middle / 4)
+        return false;
+    uint64_t part = (process->last - process->middle) / 4;
+    return process->late >= process->middle + part && process->last >= process->late + part;
+}
+
 static void find_host_memory(struct diagnosis *diagnosis) {
     const struct heap *heap = diagnosis->source->heap;
-    if (heap && heap->is_sampled) {
-        if (heap->kept >= KEPT_BYTES)
-            describe_kept(diagnosis, heap);
+    if (heap && heap->is_sampled && heap->kept >= KEPT_BYTES)
+        describe_kept(diagnosis, heap);
+    if (!heap || heap->is_sampled || diagnosis->source->device_count > 0)
         return;
-    }
-    for (size_t i = 0; heap && i < heap->process_count; i++) {
-        const struct heap_process *process = &heap->processes[i];
-        if (process->floor >= process->middle && process->last >= process->middle + GROWN_BYTES &&
-            process->last / 4 >= process->middle / 5)
-            describe_growth(diagnosis, process);
-    }
+    for (size_t i = 0; i < heap->process_count; i++)
+        if (grows(&heap->processes[i]))
+            describe_growth(diagnosis, &heap->processes[i]);
 }
 
 void diagnose_cpu(struct diagnosis *diagnosis) {

@@ -192,6 +192,10 @@ static bool write_host_memory(struct json *json, const struct report *report,
         json_key(json, "resident");
         ok = section_write_json(&section_resident, &source, json, status);
     }
+    if (report->operators.count) {
+        json_key(json, "operators");
+        ok = section_write_json(&section_cpu_operators, &source, json, status) && ok;
+    }
     if (report->heap.is_sampled) {
         json_key(json, "heap");
         ok = section_write_json(&section_heap, &source, json, status) && ok;

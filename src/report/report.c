@@ -68,6 +68,7 @@ enum run_question {
     ASK_SAMPLES,
     ASK_CPU,
     ASK_HEAP,
+    ASK_OPERATORS,
     ASK_COUNTERS,
     ASK_MEMORY,
     ASK_TRUST,
@@ -95,6 +96,8 @@ static bool ask_run(struct report *report, enum run_question question, struct st
         return samples_find(model, host, &report->samples, status);
     case ASK_CPU:
         return cpu_account_find(model, &report->host, host, &report->cpu, status);
+    case ASK_OPERATORS:
+        return report->device_count > 0 || operators_find(model, host, &report->operators, status);
     case ASK_HEAP:
         return heap_find(model, &report->heap, status);
     case ASK_COUNTERS:
@@ -289,6 +292,7 @@ void report_finish(struct report *report) {
     samples_finish(&report->samples);
     cpu_account_finish(&report->cpu);
     heap_finish(&report->heap);
+    operators_finish(&report->operators);
     counters_finish(&report->counters);
     memory_free(report->memory);
     steps_finish(&report->steps);

@@ -21,6 +21,7 @@
 #include "analysis/launches.h"
 #include "analysis/memory_use.h"
 #include "analysis/model.h"
+#include "analysis/operators.h"
 #include "analysis/pauses.h"
 #include "analysis/ranges.h"
 #include "analysis/samples.h"
@@ -89,6 +90,7 @@ struct report {
     struct samples samples;
     struct cpu_account cpu;
     struct heap heap;
+    struct operators operators; /* on the CPU; empty where a device worked */
     struct counters counters;
     struct memory_use *memory; /* by device id; [0] host */
     struct steps steps;

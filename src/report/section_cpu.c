@@ -397,3 +397,48 @@ const struct section section_resident = {.key = "resident",
                                          .row = resident_row,
                                          .note = resident_note,
                                          .rows = "processes"};
+
+/* ---- operators on the CPU ---- */
+
+static const void *operator_row(const void *source, size_t index) {
+    const struct operators *operators = &REPORT(source)->operators;
+    return index < operators->count ? &operators->groups[index] : NULL;
+}
+
+#define OPERATOR(name, ...) REPORT_VALUE(name, struct operator_group, __VA_ARGS__)
+OPERATOR(operator_name, report_text(of, at->name))
+OPERATOR(operator_share, value_ratio(at->self, of->report->operators.self))
+OPERATOR(operator_self, value_integer(at->self))
+OPERATOR(operator_total, value_integer(at->total))
+OPERATOR(operator_count, value_integer((int64_t)at->count))
+OPERATOR(operator_min, value_integer(at->min))
+OPERATOR(operator_median, value_integer(at->median))
+OPERATOR(operator_max, value_integer(at->max))
+
+static const struct column operator_columns[] = {
+    {NULL, "share", UNIT_SHARE, 0, operator_share},
+    {"self_ns", "self", UNIT_NS, 0, operator_self},
+    {"total_ns", "with callees", UNIT_NS, COLUMN_WIDE, operator_total},
+    {"count", "calls", UNIT_COUNT, 0, operator_count},
+    {"min_ns", "min", UNIT_NS, COLUMN_WIDE, operator_min},
+    {"median_ns", "median", UNIT_NS, 0, operator_median},
+    {"max_ns", "max", UNIT_NS, 0, operator_max},
+    {"name", "operator", UNIT_TEXT, COLUMN_FLEXIBLE, operator_name},
+    {0},
+};
+
+static bool operators_note(const void *source, struct buffer *line) {
+    const struct operators *operators = &REPORT(source)->operators;
+    char text[FORMAT_PLURAL_SIZE], time[FORMAT_SIZE];
+    buffer_printf(line, "%s, %s without what they call",
+                  format_plural(operators->count, "name", "names", text),
+                  format_duration(operators->self, time));
+    return operators->count > 0;
+}
+
+const struct section section_cpu_operators = {.key = "operators",
+                                              .title = "Operators on the CPU",
+                                              .columns = operator_columns,
+                                              .row = operator_row,
+                                              .note = operators_note,
+                                              .rows = "operators"};
