@@ -24,8 +24,8 @@
 enum {
     REORDER_NS = 20000000,
     OVERLOAD_BYTES = 32 << 20,
-    BLOCK_INTERVAL_MS = 10, /* of reading /proc where stacks at context switches are missing */
-    POLL_SHARE = 100,       /* a poll of duration t is followed by a pause of 100 t */
+    BLOCK_INTERVAL_MS = 4, /* of reading /proc where stacks at context switches are missing */
+    POLL_SHARE = 100,      /* a poll of duration t is followed by a pause of 100 t */
 };
 
 struct perf {

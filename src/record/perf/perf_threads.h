@@ -28,7 +28,7 @@ struct perf_poll {
     int64_t time;
     struct blocking blocking;
 };
-enum { PERF_POLLS = 16 };
+enum { PERF_POLLS = 64 }; /* of more time than records are deferred */
 
 struct perf_thread {
     int64_t pid, tid;
