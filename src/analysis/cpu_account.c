@@ -592,6 +592,7 @@ static void find_facts(struct account_builder *builder) {
     if (text_to_i64(trace_meta(builder->model->trace, META_PROCESSORS), &processors) &&
         processors > 0 && processors < 1 << 20)
         account->processors = (uint32_t)processors;
+    account->is_polled = trace_meta(builder->model->trace, META_STATES_INTERVAL).length > 0;
     for (size_t i = 0; i < account->wait_count; i++)
         account->calls_known |= account->waits[i].call != 0;
 }

@@ -57,6 +57,7 @@ struct cpu_account {
     size_t main;            /* index of the program's main thread */
     uint32_t processors;    /* that the program could use; 0: unknown */
     bool calls_known;       /* some block has a system call */
+    bool is_polled;         /* states were read from time to time: sums are exact, orders are not */
 
     struct window span; /* of all threads in the selected part */
     int64_t wall;       /* of the span, without what is not selected */

@@ -283,10 +283,16 @@ static void open_perf(struct recording *recording, pid_t pid) {
     if (options->no_sampling)
         return;
     recording->perf = perf_open(pid, &options->perf, &why);
-    if (recording->perf)
+    if (recording->perf) {
         recording->perf_interval = perf_drain_interval_ms(recording->perf);
-    else
-        record_note(recording->summary, "CPU sampling is not available: %s", why.message);
+        return;
+    }
+    record_note(recording->summary, "CPU sampling is not available: %s", why.message);
+    recording->thread_poll = thread_poll_create(pid);
+    if (recording->thread_poll)
+        trace_writer_meta_integer(recording->writer, META_STATES_INTERVAL,
+                                  THREAD_POLL_INTERVAL_MS * (int64_t)1000000);
+    recording->perf_interval = THREAD_POLL_INTERVAL_MS;
 }
 
 /* Without a reader the folder is removed, so that probes do not write anything. */
@@ -318,6 +324,7 @@ static bool open_all(struct recording *recording, const struct environment *envi
 
 static void close_all(struct recording *recording) {
     perf_close(recording->perf);
+    thread_poll_destroy(recording->thread_poll);
     spool_reader_close(recording->reader);
     spool_rows_finish(&recording->rows);
     gpu_counters_finish(&recording->gpus);
@@ -596,7 +603,7 @@ static bool attach_and_run(struct recording *recording, const struct environment
         return false;
     recording->processes.root = target->pid;
     bool ok = open_all(recording, environment, folder, status);
-    if (ok && !recording->perf && !recording->reader)
+    if (ok && !recording->perf && !recording->thread_poll && !recording->reader)
         ok = status_fail(status, STATUS_UNSUPPORTED, "nothing of process %ld can be recorded: %s",
                          (long)target->pid, recording->summary->notes[0]);
     target->started = clock_now(); /* not while the sources were opened */

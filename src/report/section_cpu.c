@@ -261,7 +261,8 @@ const struct section section_cpu_waits = {.key = "waits",
 
 static const void *level_row(const void *source, size_t index) {
     const struct cpu_account *cpu = CPU(source);
-    return cpu->running && index <= cpu->running_max ? &cpu->running[index] : NULL;
+    bool known = cpu->running && !cpu->is_polled; /* polls do not tell what ran at once */
+    return known && index <= cpu->running_max ? &cpu->running[index] : NULL;
 }
 
 #define LEVEL(name, ...) REPORT_VALUE(name, int64_t, __VA_ARGS__)
