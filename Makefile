@@ -41,7 +41,7 @@ endif
 include $(BUILD)/dependencies.mk
 endif
 
-override CPPFLAGS += -Isrc -Iinclude -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE \
+override CPPFLAGS += -Isrc -Iinclude -Iexamples -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE \
                      $(LIBRARY_DEFINES) $(LIBRARY_CFLAGS)
 strict := -std=c11 -Wall -Wextra -fno-strict-aliasing -fvisibility=hidden -fPIC -pthread
 override LDLIBS += $(LIBRARY_LIBS) -lm -ldl -pthread
@@ -61,6 +61,8 @@ needs_expat := $(filter-out %/xctrace.c,$(wildcard src/import/xctrace/*.c))
 left_out := $(if $(findstring HAVE_SQLITE,$(LIBRARY_DEFINES)),,$(needs_sqlite)) \
     $(if $(findstring HAVE_EXPAT,$(LIBRARY_DEFINES)),,$(needs_expat))
 sources := $(filter-out $(probe_sources) $(preload_sources) $(left_out),$(wildcard src/*/*.c src/*/*/*.c))
+# The model that `ridge bench rwkv` measures is an example on include/ridge.h alone.
+example_sources := examples/rwkv/model.c examples/rwkv/forward.c
 # Native kernels are built once for each set of vector instructions; the best is chosen at run time.
 simd_sources := $(wildcard src/gen/native/simd/*.c)
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2> /dev/null)))
@@ -72,7 +74,7 @@ simd_objects := $(foreach isa,$(simd_isas),$(simd_sources:%.c=$(BUILD)/%.$(isa).
 embedded := src/bench/peer/peer.py $(wildcard src/gen/kernels/* src/bench/*/*.cl)
 page_object := $(BUILD)/web/page.html.o
 embedded_objects := $(embedded:%=$(BUILD)/%.o) $(page_object)
-objects := $(sources:%.c=$(BUILD)/%.o) $(simd_objects) $(embedded_objects)
+objects := $(sources:%.c=$(BUILD)/%.o) $(example_sources:%.c=$(BUILD)/%.o) $(simd_objects) $(embedded_objects)
 library := $(filter-out $(BUILD)/src/cmd/main.o,$(objects))
 unit_sources := $(wildcard tests/unit/*.c tests/unit/*/*.c)
 unit_objects := $(unit_sources:%.c=$(BUILD)/%.o)
@@ -147,6 +149,17 @@ $(BUILD)/conformance: $(conformance_objects) $(library)
 $(bench_programs): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(library)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
+
+# Benchmarks against libraries that do what our own code does; scripts/compare-libraries builds those
+# whose library is installed.
+peer_libs_unwind := -ldw -lelf
+peer_libs_matmul := -lopenblas
+$(BUILD)/peers/%: tests/bench/peers/%.c $(library)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS) $(peer_libs_$*)
+$(BUILD)/peers/json: tests/bench/peers/json.cc
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CXX) -O2 -std=c++17 -o $@ $< -lsimdjson
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)

@@ -7,6 +7,7 @@ import {themeColour} from './palette.js';
 import {buildTimeline} from './timeline/timeline.js';
 import {viewAccount} from './views/account.js';
 import {viewCompare} from './views/compare.js';
+import {viewDifference} from './views/difference.js';
 import {viewFlame} from './views/flame.js';
 import {viewGaps} from './views/gaps.js';
 import {viewKernels} from './views/kernels.js';
@@ -17,6 +18,7 @@ import {viewTransfers} from './views/transfers.js';
 import {viewVerdict} from './views/verdict.js';
 
 const SECTIONS = [
+    ['difference', 'What changed', viewDifference],
     ['verdict', 'Verdict', viewVerdict],
     ['account', 'Where the time goes', viewAccount],
     ['timeline', 'Timeline', buildTimeline],
@@ -38,6 +40,7 @@ function makePage() {
         sections: {}, // by key: the titles and units of the report's tables
         reports: [],
         traces: [],
+        difference: null,
         theme: 'light',
         colour: themeColour,
         on(event, handler) {
@@ -138,6 +141,11 @@ async function buildSection(page, [id, title, build]) {
 
 async function readData(page) {
     page.sections = await decodeReport(byId('sections-0').textContent);
+    const difference = byId('difference-0');
+    if (difference) {
+        page.difference = await decodeReport(difference.textContent);
+        difference.remove();
+    }
     for (let i = 0; byId(`report-${i}`); i++) {
         const report = byId(`report-${i}`);
         const events = byId(`events-${i}`);

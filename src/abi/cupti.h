@@ -27,8 +27,11 @@ typedef void cupti_callback(void *user, cupti_choice domain, uint32_t function, 
 /* X(our name, the vendor's name, value) */
 #define CUPTI_NUMBERS(X)                                                                           \
     X(CUPTI_SUCCEEDED, CUPTI_SUCCESS, 0)                                                           \
+    X(CUPTI_INVALID_PARAMETER, CUPTI_ERROR_INVALID_PARAMETER, 1)                                   \
+    X(CUPTI_NOT_IMPLEMENTED, CUPTI_ERROR_API_NOT_IMPLEMENTED, 11)                                  \
     X(CUPTI_NO_MORE_RECORDS, CUPTI_ERROR_MAX_LIMIT_REACHED, 12)                                    \
     X(CUPTI_INCOMPATIBLE, CUPTI_ERROR_NOT_COMPATIBLE, 14)                                          \
+    X(CUPTI_INVALID_KIND, CUPTI_ERROR_INVALID_KIND, 21)                                            \
     X(CUPTI_NEEDS_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, 35)                             \
     X(CUPTI_TAKEN, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, 39)                             \
     X(CUPTI_FAILED, CUPTI_ERROR_UNKNOWN, 999)                                                      \

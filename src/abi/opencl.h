@@ -24,12 +24,14 @@ typedef struct _cl_kernel *cl_kernel;
 typedef struct _cl_event *cl_event;
 
 typedef intptr_t cl_context_properties;
+typedef cl_ulong cl_queue_properties;
 
 /* X(name, value) */
 #define OPENCL_CONSTANTS(X)                                                                        \
     X(CL_COMPLETE, 0)                                                                              \
     X(CL_PLATFORM_NAME, 0x0902)                                                                    \
     X(CL_PLATFORM_VENDOR, 0x0903)                                                                  \
+    X(CL_PLATFORM_HOST_TIMER_RESOLUTION, 0x0905)                                                   \
     X(CL_DEVICE_TYPE_CPU, 2)                                                                       \
     X(CL_DEVICE_TYPE_GPU, 4)                                                                       \
     X(CL_DEVICE_TYPE_ACCELERATOR, 8)                                                               \
@@ -50,6 +52,8 @@ typedef intptr_t cl_context_properties;
     X(CL_DEVICE_VENDOR, 0x102C)                                                                    \
     X(CL_DRIVER_VERSION, 0x102D)                                                                   \
     X(CL_DEVICE_VERSION, 0x102F)                                                                   \
+    X(CL_DEVICE_PLATFORM, 0x1031)                                                                  \
+    X(CL_DEVICE_PARENT_DEVICE, 0x1042)                                                             \
     X(CL_DEVICE_EXTENSIONS, 0x1030)                                                                \
     X(CL_DEVICE_UUID_KHR, 0x106A)                                                                  \
     X(CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, 0x4000)                                               \
@@ -58,18 +62,34 @@ typedef intptr_t cl_context_properties;
     X(CL_DEVICE_WARP_SIZE_NV, 0x4003)                                                              \
     X(CL_DEVICE_WAVEFRONT_WIDTH_AMD, 0x4043)                                                       \
     X(CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, 128)                                                    \
+    X(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 1)                                                   \
     X(CL_QUEUE_PROFILING_ENABLE, 2)                                                                \
+    X(CL_QUEUE_ON_DEVICE, 4)                                                                       \
+    X(CL_QUEUE_CONTEXT, 0x1090)                                                                    \
+    X(CL_QUEUE_DEVICE, 0x1091)                                                                     \
+    X(CL_QUEUE_REFERENCE_COUNT, 0x1092)                                                            \
+    X(CL_QUEUE_PROPERTIES, 0x1093)                                                                 \
+    X(CL_QUEUE_PROPERTIES_ARRAY, 0x1098)                                                           \
+    X(CL_CONTEXT_DEVICES, 0x1081)                                                                  \
     X(CL_CONTEXT_PLATFORM, 0x1084)                                                                 \
     X(CL_MEM_ALLOC_HOST_PTR, 16)                                                                   \
     X(CL_MAP_READ, 1)                                                                              \
     X(CL_MAP_WRITE, 2)                                                                             \
+    X(CL_MAP_WRITE_INVALIDATE_REGION, 4)                                                           \
     X(CL_MEM_READ_WRITE, 1)                                                                        \
+    X(CL_MEM_USE_HOST_PTR, 8)                                                                      \
+    X(CL_MEM_FLAGS, 0x1101)                                                                        \
+    X(CL_MEM_SIZE, 0x1102)                                                                         \
     X(CL_PROGRAM_BINARY_SIZES, 0x1165)                                                             \
     X(CL_PROGRAM_BINARIES, 0x1166)                                                                 \
     X(CL_PROGRAM_BUILD_LOG, 0x1183)                                                                \
+    X(CL_KERNEL_FUNCTION_NAME, 0x1190)                                                             \
     X(CL_KERNEL_WORK_GROUP_SIZE, 0x11B0)                                                           \
+    X(CL_KERNEL_COMPILE_WORK_GROUP_SIZE, 0x11B1)                                                   \
     X(CL_KERNEL_LOCAL_MEM_SIZE, 0x11B2)                                                            \
+    X(CL_EVENT_COMMAND_QUEUE, 0x11D0)                                                              \
     X(CL_EVENT_COMMAND_EXECUTION_STATUS, 0x11D3)                                                   \
+    X(CL_PROFILING_COMMAND_QUEUED, 0x1280)                                                         \
     X(CL_PROFILING_COMMAND_START, 0x1282)                                                          \
     X(CL_PROFILING_COMMAND_END, 0x1283)
 

@@ -129,10 +129,12 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
     size_t capacity = 0, queue;
     bool ok = true;
     struct running_union kernels = {.selection = selection}, copies = kernels, all = kernels;
+    struct running_union compute = kernels, communication = kernels;
     size_t window = 0, end_row = model->device_first[device + 1];
     for (size_t i = model->device_first[device]; i < end_row && ok; i++) {
         int64_t start = trace->activity.start[i], end = model_activity_end(model, i);
         unsigned kind = trace->activity.kind[i];
+        bool communicates = model_communicates(model, i);
         while (!selection->everything && window < selection->count &&
                selection->windows[window].end <= start)
             window++;
@@ -140,6 +142,10 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
             break;
         if (selection->everything || selection->windows[window].start <= start) {
             count_activity(account, kind, trace->activity.duration[i]);
+            if (communicates) {
+                account->collectives++;
+                account->communication_sum += trace->activity.duration[i];
+            }
             ok = kind != ACTIVITY_KERNEL ||
                  find_queue(&index, trace->activity.queue[i], &queues, &capacity, &queue, status);
             if (ok && kind == ACTIVITY_KERNEL)
@@ -147,14 +153,21 @@ bool account_device(const struct model *model, uint32_t device, const struct sel
         }
         union_add(&all, start, end);
         union_add(kind == ACTIVITY_KERNEL ? &kernels : &copies, start, end);
+        if (kind == ACTIVITY_KERNEL)
+            union_add(communicates ? &communication : &compute, start, end);
     }
     union_close(&all);
     union_close(&kernels);
+    union_close(&compute);
+    union_close(&communication);
     union_close(&copies);
     memory_free(queues);
     key_index_finish(&index);
 
-    account->busy = kernels.length;
+    account->busy = compute.length;
+    account->kernel_union = kernels.length;
+    account->exposed_communication = kernels.length - compute.length;
+    account->communication_union = communication.length;
     account->exposed_copy = all.length - kernels.length;
     account->idle = account->window - all.length;
     account->copy_union = copies.length;

@@ -1,14 +1,17 @@
-/* Where did the device's time go? busy + exposed copy + idle = window, exactly. */
+/* Where did the device's time go? busy + exposed communication + exposed copy + idle = window,
+ * exactly. */
 #ifndef RIDGE_ANALYSIS_ACCOUNT_H
 #define RIDGE_ANALYSIS_ACCOUNT_H
 
 #include "analysis/model.h"
 
 struct account {
-    int64_t window;       /* length of the selection */
-    int64_t busy;         /* union of kernels */
-    int64_t exposed_copy; /* union of copies and sets, where no kernel ran */
+    int64_t window;                /* length of the selection */
+    int64_t busy;                  /* union of compute kernels */
+    int64_t exposed_communication; /* union of communication kernels, where no compute kernel ran */
+    int64_t exposed_copy;          /* union of copies and sets, where no kernel ran */
     int64_t idle;
+    int64_t kernel_union; /* busy + exposed communication */
 
     /* The rest counts whole activities that start in the selection. */
     uint64_t kernels, copies, sets;
@@ -16,6 +19,9 @@ struct account {
     int64_t copy_union;                    /* copies and sets, clipped to the selection */
     int64_t copy_hidden;                   /* of it, under kernels */
     uint64_t queues;                       /* with kernels */
+    uint64_t collectives;                  /* communication kernels, among kernels */
+    int64_t communication_sum;
+    int64_t communication_union; /* clipped to the selection */
 
     /* Kernels alone, clipped to the selection. */
     int64_t kernel_span;    /* first kernel's start to last one's end */

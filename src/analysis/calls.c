@@ -14,8 +14,13 @@ static bool inside(const struct model *model, const struct selection *selection,
     return !selection || selection_contains(selection, start);
 }
 
-/* cudaDeviceSynchronize, hipStreamSynchronize, cuCtxSynchronize and their like. */
+/* cudaDeviceSynchronize, hipStreamSynchronize, cuCtxSynchronize, clFinish and their like. */
 static bool only_waits(struct text name) {
+    static const char *const others[] = {"clFinish",         "clWaitForEvents", "vkQueueWaitIdle",
+                                         "vkDeviceWaitIdle", "vkWaitForFences", "vkWaitSemaphores"};
+    for (size_t i = 0; i < ARRAY_COUNT(others); i++)
+        if (text_is(name, others[i]))
+            return true;
     static const char *const what[] = {"Device", "Stream", "Event", "Thread", "Ctx"};
     size_t prefix = text_starts(name, "cuda") ? 4 : text_starts(name, "hip") ? 3 : 0;
     if (!prefix && text_starts(name, "cu"))

@@ -252,11 +252,10 @@ static int64_t add_cause(struct walk *walk, enum gap_cause cause, int64_t start,
     return time;
 }
 
-/* Copies from or to pageable memory block the host, whatever their name. */
 static bool call_blocks(const struct walk *walk, uint32_t call) {
     const struct trace *trace = walk->model->trace;
     return walk->model->call_pageable[call] ||
-           text_find(trace_text(trace, trace->call.name[call]), "Async") < 0;
+           !call_is_asynchronous(trace_text(trace, trace->call.name[call]));
 }
 
 static enum gap_cause cause_of_call(const struct walk *walk, uint32_t call) {

@@ -1,6 +1,8 @@
 /* Joins, checks and sorts what the analyses need. */
 #include "analysis/model.h"
 
+#include "analysis/communication.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,15 +120,23 @@ static bool order_calls(struct model *model, struct status *status) {
     return true;
 }
 
-/* Requires activities and calls in their final order. */
+bool call_is_asynchronous(struct text name) {
+    return text_starts(name, "clEnqueue") ? text_find(name, "(blocking)") < 0
+                                          : text_find(name, "Async") >= 0;
+}
+
+/* CUDA and HIP copies from or to pageable memory block whatever their name; OpenCL's have a
+ * parameter for it. Requires activities and calls in their final order. */
 static bool mark_pageable(struct model *model, struct status *status) {
     const struct trace *trace = model->trace;
     model->call_pageable = memory_allocate(trace->call.count, 1, status);
     if (!model->call_pageable)
         return false;
     for (size_t i = 0; i < trace->activity.count; i++)
-        if (model->launch[i] != NO_ROW && (trace->activity.from_memory[i] == MEMORY_PAGEABLE ||
-                                           trace->activity.to_memory[i] == MEMORY_PAGEABLE))
+        if (model->launch[i] != NO_ROW &&
+            (trace->activity.from_memory[i] == MEMORY_PAGEABLE ||
+             trace->activity.to_memory[i] == MEMORY_PAGEABLE) &&
+            !text_starts(trace_text(trace, trace->call.name[model->launch[i]]), "clEnqueue"))
             model->call_pageable[model->launch[i]] = 1;
     return true;
 }
@@ -306,6 +316,24 @@ static void place_unknown(struct trace *trace) {
         sessions[i][0] = trace->session_count;
 }
 
+/* Names are classified once: a trace has few kernel names and many kernels. */
+static bool mark_communication(struct model *model, struct status *status) {
+    const struct trace *trace = model->trace;
+    enum { UNKNOWN, NO, YES };
+    model->communicates =
+        memory_allocate(trace->strings.count + 1, sizeof *model->communicates, status);
+    if (!model->communicates)
+        return false;
+    for (size_t i = 0; i < trace->activity.count; i++) {
+        uint8_t *known = &model->communicates[trace->activity.name[i]];
+        if (trace->activity.kind[i] == ACTIVITY_KERNEL && *known == UNKNOWN)
+            *known = kernel_communicates(trace_text(trace, trace->activity.name[i])) ? YES : NO;
+    }
+    for (size_t name = 0; name < trace->strings.count; name++)
+        model->communicates[name] = model->communicates[name] == YES;
+    return true;
+}
+
 bool model_build(struct model *model, struct trace *trace, struct status *status) {
     memset(model, 0, sizeof *model);
     model->trace = trace;
@@ -316,7 +344,8 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
                    "start duration queue kind name correlation bytes direction from_memory "
                    "to_memory",
                    status) &&
-        trace_load(trace, TABLE_CALL, "start duration thread name class correlation", status) &&
+        trace_load(trace, TABLE_CALL, "start duration thread name class correlation stack",
+                   status) &&
         trace_load(trace, TABLE_RANGE, "start duration thread queue name category", status) &&
         trace_load(trace, TABLE_WAIT, "start duration queue kind awaited correlation", status) &&
         trace_load(trace, TABLE_SAMPLE, "time thread stack weight", status) &&
@@ -325,10 +354,9 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
         trace_unload(trace, TABLE_ACTIVITY, "correlation");
         trace_unload(trace, TABLE_CALL, "correlation");
         ok = find_span(model, status);
-        trace_unload(trace, TABLE_RANGE, "queue");
         ok = ok && order_activities(model, status) && order_calls(model, status) &&
-             mark_pageable(model, status) && order_ranges(model, status) &&
-             name_devices(model, status);
+             mark_pageable(model, status) && mark_communication(model, status) &&
+             order_ranges(model, status) && name_devices(model, status);
     }
     if (!ok)
         model_finish(model);
@@ -342,6 +370,7 @@ void model_finish(struct model *model) {
     memory_free(model->launch);
     memory_free(model->call_nested);
     memory_free(model->call_pageable);
+    memory_free(model->communicates);
     memory_free(model->session_span);
     memory_free(model->device_key);
     intern_finish(&model->device_keys);

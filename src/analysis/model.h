@@ -27,7 +27,8 @@ struct model {
 
     uint32_t *launch;       /* by activity: row of its launching call, or NO_ROW */
     uint8_t *call_nested;   /* by call: 1 = inside another call of its thread */
-    uint8_t *call_pageable; /* by call: 1 = launched a copy from or to pageable memory */
+    uint8_t *call_pageable; /* by call: 1 = launched a copy that blocks: pageable memory */
+    uint8_t *communicates;  /* by string: 1 = the name of a communication kernel */
 
     /* The span of the run and, by session, of each recording: device work and API calls, and in a
      * framework's own trace also operators, ranges and synchronisation records. NVTX ranges,
@@ -57,6 +58,13 @@ static inline uint32_t model_activity_device(const struct model *model, size_t a
 }
 static inline int64_t model_activity_end(const struct model *model, size_t activity) {
     return model->trace->activity.start[activity] + model->trace->activity.duration[activity];
+}
+/* Whether a copying call returns before its copy is done, by its name. */
+bool call_is_asynchronous(struct text name);
+/* Whether the activity is a kernel that moves data between devices. */
+static inline bool model_communicates(const struct model *model, size_t activity) {
+    return model->trace->activity.kind[activity] == ACTIVITY_KERNEL &&
+           model->communicates[model->trace->activity.name[activity]];
 }
 static inline int64_t model_call_end(const struct model *model, size_t call) {
     return model->trace->call.start[call] + model->trace->call.duration[call];

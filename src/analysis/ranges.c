@@ -34,7 +34,7 @@ struct walk {
     const struct selection *selection;
     struct ranges *ranges;
     size_t group_capacity;
-    struct map group_of;  /* (category, name) -> group */
+    struct map group_of;  /* (of a thread or a queue, category, name) -> group */
     uint32_t *open_count; /* by group: how many are open */
     size_t open_capacity;
     struct open_range *stack;
@@ -56,7 +56,9 @@ static bool inside(const struct selection *selection, int64_t time) {
 static bool find_group(struct walk *walk, size_t row, size_t *group, struct status *status) {
     const struct trace *trace = walk->model->trace;
     struct ranges *ranges = walk->ranges;
-    uint64_t key = (uint64_t)trace->range.category[row] << 32 | trace->range.name[row];
+    uint64_t of_queue = trace->range.thread[row] == 0;
+    uint64_t key =
+        of_queue << 63 | (uint64_t)trace->range.category[row] << 32 | trace->range.name[row];
     uint64_t *known = map_find(&walk->group_of, key);
     if (known) {
         *group = *known;
@@ -332,6 +334,81 @@ static bool sum_calls(struct walk *walk, struct status *status) {
     return true;
 }
 
+/* ---- Labels of queues -------------------------------------------------------------------- */
+
+struct open_label {
+    uint32_t queue;
+    int64_t end;
+    size_t group;
+};
+
+/* The first activity of the device that starts at `time` or later. */
+static size_t first_activity(const struct model *model, uint32_t device, int64_t time) {
+    size_t low = model->device_first[device], high = model->device_first[device + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (model->trace->activity.start[middle] < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Device time of the queue's activities in the label. */
+static int64_t time_in_label(const struct model *model, size_t row, uint64_t *activities) {
+    const struct trace *trace = model->trace;
+    uint32_t queue = trace->range.queue[row], device = trace->queue.device[queue];
+    int64_t end = model_range_end(model, row), time = 0;
+    size_t at = first_activity(model, device, trace->range.start[row]);
+    for (; at < model->device_first[device + 1] && trace->activity.start[at] < end; at++)
+        if (trace->activity.queue[at] == queue) {
+            time += trace->activity.duration[at];
+            ++*activities;
+        }
+    return time;
+}
+
+/* Labels of command buffers (Vulkan's debug utils) have no thread; what runs inside them on their
+ * queue is theirs. Rows are in order of start, enclosing labels first. */
+static bool add_labels(struct walk *walk, struct status *status) {
+    const struct model *model = walk->model;
+    const struct trace *trace = model->trace;
+    struct open_label *open = NULL;
+    size_t count = 0, capacity = 0;
+    bool ok = true;
+    for (size_t row = model->thread_ranges[0]; row < model->thread_ranges[1] && ok; row++) {
+        uint32_t queue = trace->range.queue[row];
+        size_t group;
+        if (trace->range.category[row] != RANGE_ANNOTATION || queue == 0 ||
+            !inside(walk->selection, trace->range.start[row]))
+            continue;
+        while (count && open[count - 1].end <= trace->range.start[row])
+            count--;
+        ok = find_group(walk, row, &group, status) && GROW(open, &capacity, count + 1, status);
+        if (!ok)
+            break;
+        struct range_group *groups = walk->ranges->groups;
+        uint64_t activities = 0;
+        int64_t time = time_in_label(model, row, &activities);
+        groups[group].count++;
+        groups[group].device_time += time;
+        groups[group].device_self += time;
+        groups[group].activities += activities;
+        unsigned depth = 0;
+        for (size_t i = count; i > 0; i--) {
+            if (open[i - 1].queue != queue || open[i - 1].end < trace->range.start[row] + 1)
+                continue;
+            if (depth++ == 0)
+                groups[open[i - 1].group].device_self -= time;
+        }
+        groups[group].depth = depth < groups[group].depth ? depth : groups[group].depth;
+        open[count++] = (struct open_label){queue, model_range_end(model, row), group};
+    }
+    memory_free(open);
+    return ok;
+}
+
 static int by_time(const void *a, const void *b) {
     const struct range_group *x = a, *y = b;
     if (x->device_time != y->device_time)
@@ -349,6 +426,7 @@ bool ranges_find(const struct model *model, const struct selection *selection,
     bool ok = sum_calls(&walk, status) && find_host_threads(&walk, status);
     for (size_t thread = 1; thread < model->trace->thread.count && ok; thread++)
         ok = walk_thread(&walk, thread, status);
+    ok = ok && add_labels(&walk, status);
     for (size_t call = 0; call < model->trace->call.count && ok; call++)
         if (walk.call_launch[call] == LAUNCH_OUTSIDE)
             ranges->device_outside += walk.call_device_time[call];

@@ -1,6 +1,8 @@
 /* Which part of the program owns the time? Ranges by name, with their host time and the device time
  * of what was launched in them: a model's layers. Launches of a thread without annotations
- * (autograd's) also count for the annotation open at that time on the process's main thread. */
+ * (autograd's) also count for the annotation open at that time on the process's main thread. Labels
+ * of a queue (Vulkan's debug utils) have no host time; their device time is that of the queue's
+ * activities inside them. */
 #ifndef RIDGE_ANALYSIS_RANGES_H
 #define RIDGE_ANALYSIS_RANGES_H
 

@@ -21,6 +21,7 @@
 
 const char *steps_source_name(enum steps_source source) {
     static const char *const names[] = {"none", "profiler steps", "repeated ranges",
+                                        "the turns of a loop",
                                         "repeating activities: iterations or layers"};
     return names[source];
 }
@@ -172,6 +173,26 @@ static bool find_repeated_ranges(const struct model *model, struct steps *steps,
         }
     memory_free(level.rows);
     memory_free(level.patterns);
+    return ok;
+}
+
+/* ---- the program's loop ---- */
+
+static bool add_turns(const struct model *model, struct steps *steps, struct status *status) {
+    struct loop_turns turns;
+    size_t capacity = 0;
+    if (!steps->loops.steps)
+        return true;
+    bool ok = loops_turns(model, &steps->loops, steps->loops.steps - 1, &turns, status);
+    for (size_t i = 0; i < turns.count && ok; i++)
+        ok =
+            add_step(steps, &capacity,
+                     (struct step){.start = turns.list[i].start, .end = turns.list[i].end}, status);
+    if (turns.count) {
+        steps->source = STEPS_LOOP;
+        steps->session = model->trace->thread_session[turns.thread];
+    }
+    memory_free(turns.list);
     return ok;
 }
 
@@ -494,10 +515,14 @@ static bool summarise_steps(struct steps *steps, struct status *status) {
     return true;
 }
 
-bool steps_find(const struct model *model, struct steps *steps, struct status *status) {
+bool steps_find(const struct model *model, const char *loop, struct steps *steps,
+                struct status *status) {
     memset(steps, 0, sizeof *steps);
-    bool ok = find_profiler_steps(model, steps, status) &&
+    bool ok = loops_find(model, loop, &steps->loops, status) &&
+              (!loop || add_turns(model, steps, status)) &&
+              (steps->count || find_profiler_steps(model, steps, status)) &&
               (steps->count || find_repeated_ranges(model, steps, status)) &&
+              (steps->count || add_turns(model, steps, status)) &&
               (steps->count || find_periodic_steps(model, steps, status)) &&
               find_warm_up(steps, status) && summarise_steps(steps, status);
     if (!ok)
@@ -507,6 +532,7 @@ bool steps_find(const struct model *model, struct steps *steps, struct status *s
 
 void steps_finish(struct steps *steps) {
     memory_free(steps->list);
+    loops_finish(&steps->loops);
     memset(steps, 0, sizeof *steps);
 }
 

@@ -19,7 +19,6 @@
 #include "cmd/command.h"
 #include "cmd/interrupt.h"
 #include "cmd/options.h"
-#include "cmd/progress.h"
 #include "cmd/terminal.h"
 
 enum { ROUNDS_TO_COMPARE = 25, TRIES_TO_TELL = 2, PATIENCE = 2, INDENT = 4 };

@@ -37,6 +37,8 @@ const char *const *command_arguments(const struct command_line *line, unsigned *
 const char *command_value(const struct command_line *line, const char *option);
 /* The values of an option that may be given several times, in order: the nth (from 0), or NULL. */
 const char *command_value_at(const struct command_line *line, const char *option, unsigned nth);
+/* How many arguments stand before the option; all of them when it was not given. */
+unsigned command_position(const struct command_line *line, const char *option);
 static inline bool command_flag(const struct command_line *line, const char *option) {
     return command_value(line, option) != 0;
 }

@@ -17,7 +17,7 @@
 #include "bench/run.h"
 #include "cmd/bench.h"
 #include "cmd/command.h"
-#include "cmd/progress.h"
+#include "cmd/terminal.h"
 #include "cmd/report.h"
 #include "report/wording.h"
 
@@ -189,6 +189,8 @@ static bool show_account(struct demo *demo, const char *variant, const struct re
     output_printf(&demo->screen, "  %s: %" PRIu64 " kernels in %s\n", variant, account->kernels,
                   format_duration(account->window, window));
     show_share(&demo->screen, "busy", account->busy, account->window);
+    if (account->exposed_communication > 0)
+        show_share(&demo->screen, "exposed comm", account->exposed_communication, account->window);
     if (account->exposed_copy > 0)
         show_share(&demo->screen, "exposed copy", account->exposed_copy, account->window);
     show_share(&demo->screen, "idle", account->idle, account->window);

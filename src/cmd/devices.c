@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/section.h"
 #include "cmd/command.h"
-#include "cmd/wrapped.h"
+#include "cmd/terminal.h"
 #include "device/device.h"
 
 enum { INDENT = 2 };

@@ -25,15 +25,18 @@
 #include <ridge.h>
 
 #include "abi/cupti_library.h"
+#include "abi/vulkan.h"
+#include "base/array.h"
 #include "base/json_write.h"
 #include "base/library.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/wrapped.h"
+#include "cmd/terminal.h"
 #include "device/device.h"
 #include "record/environment.h"
 #include "record/perf/perf.h"
+#include "spool/spool.h"
 
 /* ---- Child process ----------------------------------------------------------------------- */
 
@@ -150,13 +153,62 @@ static void gather_cuda(struct doctor_facts *facts) {
     gather_kind("cuda", &facts->cuda, facts->cuda_driver);
 }
 
+/* In the child process, the probe is a layer of the loader as in a recording, but records nothing.
+ */
 static void gather_opencl(struct doctor_facts *facts) {
+    static const char *const loaders[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
+    char probe[ENVIRONMENT_PROBE_SIZE] = "";
+    struct status ignored;
+    unsetenv(SPOOL_VARIABLE);
+    if (environment_find_probe(probe, &ignored))
+        setenv("OPENCL_LAYERS", probe, 1);
     gather_kind("opencl", &facts->opencl, facts->opencl_driver);
+    facts->opencl_layers.there = *probe && library_loaded((const char *[]){probe, NULL});
+    set_problem(&facts->opencl_layers, library_loaded(loaders)
+                                           ? "its loader, libOpenCL.so.1, does not support layers"
+                                           : "programs use the driver without a loader");
+}
+
+typedef vk_result create_vulkan(const struct vk_instance_create_info *, const void *,
+                                vk_instance *);
+typedef vk_result list_vulkan(vk_instance, uint32_t *, vk_physical_device *);
+typedef void describe_vulkan(vk_physical_device, struct vk_physical_device_properties *);
+
+/* "AMD Radeon RX 7900 XTX and 1 more" */
+static bool describe_vulkan_devices(vk_get_instance_function *get, vk_instance instance,
+                                    struct fact *fact) {
+    list_vulkan *list = (list_vulkan *)get(instance, "vkEnumeratePhysicalDevices");
+    describe_vulkan *describe = (describe_vulkan *)get(instance, "vkGetPhysicalDeviceProperties");
+    struct vk_physical_device_properties properties;
+    vk_physical_device devices[64];
+    uint32_t count = ARRAY_COUNT(devices);
+    char more[32] = "";
+    if (!list || !describe || list(instance, &count, devices) < 0 || count == 0)
+        return false;
+    describe(devices[0], &properties);
+    if (count > 1)
+        snprintf(more, sizeof more, " and %u more", count - 1);
+    fact->there = true;
+    snprintf(fact->version, sizeof fact->version, "%.250s%s", properties.deviceName, more);
+    return true;
 }
 
 static void gather_vulkan(struct doctor_facts *facts) {
     static const char *const vulkan[] = {"libvulkan.so.1", "libvulkan.so", NULL};
-    facts->vulkan.there = library_open(vulkan) != NULL;
+    void *library = library_open(vulkan);
+    struct vk_application_info application = {.apiVersion = VULKAN_VERSION_1_1};
+    struct vk_instance_create_info info = {.sType = 1, .pApplicationInfo = &application};
+    vk_instance instance = NULL;
+    vk_get_instance_function *get =
+        (vk_get_instance_function *)(uintptr_t)library_symbol(library, "vkGetInstanceProcAddr");
+    create_vulkan *create = get ? (create_vulkan *)get(NULL, "vkCreateInstance") : NULL;
+    if (!library)
+        set_problem(&facts->vulkan, "libvulkan.so.1 was not found; install libvulkan1 and a "
+                                    "driver (mesa-vulkan-drivers, or that of the GPU)");
+    else if (!create || create(&info, NULL, &instance) != VK_SUCCESS ||
+             !describe_vulkan_devices(get, instance, &facts->vulkan))
+        set_problem(&facts->vulkan, "no Vulkan device was found; install a driver "
+                                    "(mesa-vulkan-drivers, or that of the GPU)");
 }
 
 /* ---- CUDA -------------------------------------------------------------------------------- */
@@ -444,16 +496,26 @@ static void check_gpu_counters(const struct doctor_facts *facts, struct doctor_f
 }
 
 static void check_opencl(const struct doctor_facts *facts, struct doctor_finding *finding) {
-    if (facts->opencl.there)
-        found(finding, "ridge's own runtime on %s, driver %s", facts->opencl.version,
-              facts->opencl_driver);
-    else
+    if (!facts->opencl.there)
         step(finding, "%s", facts->opencl.problem);
+    else if (!facts->probe.there)
+        step(finding, "%s", facts->probe.problem);
+    else if (!facts->opencl_layers.there)
+        step(finding,
+             "%s is there, but %s; install ocl-icd 2.3 or later (ocl-icd-libopencl1) or Khronos' "
+             "loader",
+             facts->opencl.version, facts->opencl_layers.problem);
+    else
+        found(finding, "%s, driver %s", facts->opencl.version, facts->opencl_driver);
 }
 
 static void check_vulkan(const struct doctor_facts *facts, struct doctor_finding *finding) {
-    step(finding, "%s; import a trace of nsys or Perfetto",
-         facts->vulkan.there ? "not supported" : "libvulkan was not found");
+    if (!facts->vulkan.there)
+        step(finding, "%s", facts->vulkan.problem);
+    else if (!facts->probe.there)
+        step(finding, "%s", facts->probe.problem);
+    else
+        found(finding, "%s; WebGPU (wgpu, Dawn) included", facts->vulkan.version);
 }
 
 static void check_metal(const struct doctor_facts *facts, struct doctor_finding *finding) {
@@ -485,14 +547,14 @@ static void check_instruments(const struct doctor_facts *facts, struct doctor_fi
 
 const struct doctor_row doctor_rows[] = {
     {"cuda", true, check_cuda},
+    {"opencl", true, check_opencl},
+    {"vulkan", true, check_vulkan},
     {"nvtx", true, check_nvtx},
     {"cpu sampling", true, check_sampling},
     {"hardware counters", false, check_hardware_counters},
     {"kernel symbols", false, check_kernel_symbols},
     {"python functions", false, check_python},
     {"gpu counters", false, check_gpu_counters},
-    {"opencl", false, check_opencl},
-    {"vulkan", false, check_vulkan},
     {"metal", false, check_metal},
     {"nsys traces", false, check_nsys},
     {"xctrace traces", false, check_instruments},

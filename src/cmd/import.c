@@ -11,7 +11,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/progress.h"
+#include "cmd/terminal.h"
 #include "import/import.h"
 
 /* The first file's name without its folder and known suffixes, plus .ridge. */

@@ -122,7 +122,7 @@ static bool keep(struct command_line *line, const struct command_option *option,
     if (command_is_choice(option->value) && !command_choice_has(option->value, value))
         return status_fail(status, STATUS_USAGE, "--%s is %s, not '%s' (see 'ridge help %s')",
                            option->name, option->value, value, line->command->name);
-    line->given[line->given_count++] = (struct command_given){option, value};
+    line->given[line->given_count++] = (struct command_given){option, value, line->argument_count};
     return true;
 }
 
@@ -249,6 +249,13 @@ const char *command_value_at(const struct command_line *line, const char *option
         if (strcmp(line->given[i].option->name, option) == 0 && nth-- == 0)
             return line->given[i].value;
     return NULL;
+}
+
+unsigned command_position(const struct command_line *line, const char *option) {
+    for (unsigned i = 0; i < line->given_count; i++)
+        if (strcmp(line->given[i].option->name, option) == 0)
+            return line->given[i].position;
+    return line->argument_count;
 }
 
 bool command_pipe_was_ignored(const struct command_line *line) {

@@ -16,6 +16,7 @@ struct command_line {
     struct command_given {
         const struct command_option *option;
         const char *value;
+        unsigned position; /* number of arguments before it */
     } * given;
     unsigned given_count;
     bool wants_help;       /* --help or -h was among the options */

@@ -8,7 +8,7 @@
 #include "bench/roofline/roofline.h"
 #include "cmd/bench.h"
 #include "cmd/command.h"
-#include "cmd/progress.h"
+#include "cmd/terminal.h"
 
 struct peaks {
     const struct command_line *line;

@@ -9,13 +9,19 @@
 #include "base/memory.h"
 #include "bench/roofs/roof_cache.h"
 
-static bool find(struct text label, struct text name, struct roofs *roofs) {
-    char backend[32] = "", description[sizeof roofs->description];
+/* "opencl" of "opencl:0", and of "cpu:0", which is OpenCL's CPU in a recording; "" of others. */
+static void backend_of(struct text label, char backend[32]) {
     ptrdiff_t colon = text_find(label, ":");
+    snprintf(backend, 32, "%.*s", colon > 0 ? (int)colon : 0, label.data);
+    if (strcmp(backend, "cpu") == 0)
+        snprintf(backend, 32, "opencl");
+}
+
+static bool find(struct text label, struct text name, struct roofs *roofs) {
+    char backend[32], description[sizeof roofs->description];
     if (name.length == 0 || name.length >= sizeof description)
         return false;
-    if (colon > 0)
-        snprintf(backend, sizeof backend, "%.*s", (int)colon, label.data);
+    backend_of(label, backend);
     snprintf(description, sizeof description, "%.*s", TEXT_ARGS(name));
     return roofs_cache_find(*backend ? backend : NULL, description, NULL, roofs);
 }
@@ -46,7 +52,9 @@ static bool read_driver(char *version, size_t capacity) {
 /* What a recording keeps for good was measured with the driver that it is made with. */
 void peaks_option_facts(const char *name, const char *label, record_fact *add, void *to) {
     struct roofs roofs;
-    char driver[64];
-    if (roofs_cache_find("cuda", name, read_driver(driver, sizeof driver) ? driver : NULL, &roofs))
+    char driver[64], backend[32];
+    backend_of(text_of(label), backend);
+    bool checks_driver = !*backend && read_driver(driver, sizeof driver);
+    if (roofs_cache_find(*backend ? backend : "cuda", name, checks_driver ? driver : NULL, &roofs))
         roofs_as_meta(&roofs, label, add, to);
 }

@@ -71,7 +71,8 @@ static bool read_sampling(const struct command_line *line, struct record_options
     options->perf.counters = true;
     if (is_given(line, "stacks", "fp"))
         options->perf.stacks = PERF_STACKS_FP;
-    options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA;
+    options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA ||
+                           options->backend == RECORD_OPENCL || options->backend == RECORD_VULKAN;
     if (!command_count(line, "sample-rate", &options->perf.rate, status))
         return false;
     if (options->perf.rate > SAMPLE_RATE_MAX)
@@ -79,10 +80,12 @@ static bool read_sampling(const struct command_line *line, struct record_options
     if (options->backend == RECORD_CPU && command_flag(line, "no-sampling"))
         return status_fail(status, STATUS_USAGE,
                            "--backend cpu with --no-sampling leaves nothing to record");
-    if (options->backend == RECORD_CPU && is_given(line, "capture-range", "cudaProfilerApi"))
+    if (options->backend != RECORD_AUTO && options->backend != RECORD_CUDA &&
+        is_given(line, "capture-range", "cudaProfilerApi"))
         return status_fail(
             status, STATUS_USAGE,
-            "--capture-range cudaProfilerApi needs CUDA, which --backend cpu excludes");
+            "--capture-range cudaProfilerApi needs CUDA, which --backend %s excludes",
+            command_value(line, "backend"));
     return true;
 }
 
@@ -126,12 +129,16 @@ static bool read_options(const struct command_line *line, struct record_options 
         .command = (char *const *)command_arguments(line, NULL),
         .output = command_value(line, "output"),
         .replace = command_flag(line, "force"),
-        .backend = is_given(line, "backend", "cuda")  ? RECORD_CUDA
-                   : is_given(line, "backend", "cpu") ? RECORD_CPU
-                                                      : RECORD_AUTO,
+        .backend = is_given(line, "backend", "cuda")     ? RECORD_CUDA
+                   : is_given(line, "backend", "opencl") ? RECORD_OPENCL
+                   : is_given(line, "backend", "vulkan") ? RECORD_VULKAN
+                   : is_given(line, "backend", "cpu")    ? RECORD_CPU
+                                                         : RECORD_AUTO,
         .capture_range = command_value(line, "capture-range"),
         .memory = command_flag(line, "memory"),
         .graph_nodes = is_given(line, "graph", "node"),
+        .python_lines = command_value(line, "python-lines"),
+        .vulkan_dispatches = is_given(line, "vulkan", "dispatch"),
         .store_environment = command_flag(line, "store-env"),
         .pipe_was_ignored = command_pipe_was_ignored(line),
         .device_facts = peaks_option_facts,
@@ -219,9 +226,9 @@ const struct command command_record = {
     .summary = "Record an unmodified program and its children",
     .details =
         "Runs the command with its own streams, signals and exit status, and records it and its "
-        "children: CUDA kernels, copies, calls and synchronisations, NVTX ranges, stack samples "
-        "and "
-        "states of all threads, memory, and the GPU's clocks, power and temperature. Ctrl-C ends "
+        "children: CUDA and OpenCL kernels, copies, calls and synchronisations, NVTX ranges, stack "
+        "samples and states of all threads, memory, and the GPU's clocks, power and temperature. "
+        "Ctrl-C ends "
         "the program as usual and leaves a complete trace.\n\n"
         "With -p a running process and its children are recorded until they end, --duration has "
         "passed, or Ctrl-C: stack samples, thread states and memory. The process continues "

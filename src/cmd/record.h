@@ -10,7 +10,7 @@
 #define RECORD_ARGUMENTS \
     {"output", 'o', "FILE", "the trace (default: PROGRAM-%p.ridge); %p pid, %h host, %r rank"}, \
     {"force", 'f', NULL, "replace FILE if it exists"}, \
-    {"backend", 0, "auto|cuda|cpu", "all sources (default), only CUDA, or only the CPU"}, \
+    {"backend", 0, "auto|cuda|opencl|vulkan|cpu", "all sources (default), or only one of them"}, \
     {"delay", 0, "SECONDS", "start recording after SECONDS"}, \
     {"duration", 0, "SECONDS", "stop recording after SECONDS; the program continues"}, \
     {"capture-range", 0, "RANGE", "record only inside cudaProfilerApi or nvtx:NAME"}, \
@@ -21,6 +21,8 @@
     {"stacks", 0, "dwarf|fp", "unwind with DWARF CFI (default) or frame pointers"}, \
     {"memory", 0, NULL, "sample the heap: which functions allocate, and what is never freed"}, \
     {"graph", 0, "node|graph", "record each node of CUDA graphs, or each launch (default)"}, \
+    {"python-lines", 0, "off|waits|all", "Python lines of no call, all but launches, or all (default)"}, \
+    {"vulkan", 0, "group|dispatch", "time groups of Vulkan commands (default), or each one"}, \
     {"env", 0, "NAME=VALUE", "set an environment variable of the program; repeatable"}, \
     {"store-env", 0, NULL, "store the environment in the trace"}, \
     {"quiet", 'q', NULL, "do not print the summary"}

@@ -7,11 +7,10 @@
 #include "base/format.h"
 #include "base/memory.h"
 #include "cmd/command.h"
-#include "cmd/pager.h"
-#include "cmd/peaks_option.h"
-#include "cmd/progress.h"
-#include "cmd/report.h"
 #include "cmd/terminal.h"
+#include "cmd/peaks_option.h"
+#include "cmd/report.h"
+#include "compare/diff.h"
 #include "import/import.h"
 #include "report/report.h"
 #include "report/select.h"
@@ -82,16 +81,43 @@ bool report_print(const struct report *report, const char *format, const struct 
     return write_report(report, format, style, output, status);
 }
 
+static void say_merged(const struct page_summary *summary) {
+    char events[FORMAT_SIZE], length[FORMAT_SIZE];
+    if (summary->merged_events)
+        fprintf(stderr,
+                "page: %s events shorter than %s are drawn merged; the trace has them all\n",
+                format_count(summary->merged_events, events),
+                format_duration(summary->shorter, length));
+}
+
+bool report_print_difference(const struct diff *diff, struct output *output,
+                             struct status *status) {
+    const struct report *const both[] = {diff->sides[BEFORE].report, diff->sides[AFTER].report};
+    struct buffer json = {0};
+    struct output into = output_into(&json);
+    struct page_summary summary;
+    bool ok = diff_write_json(diff, &into, status) && buffer_ok(&json, status) &&
+              report_write_difference_html(both, buffer_as_text(&json), output, &summary, status);
+    buffer_finish(&json);
+    if (ok)
+        say_merged(&summary);
+    return ok;
+}
+
 bool report_print_page(const struct report *const *reports, size_t count, struct output *output,
                        struct status *status) {
     struct page_summary summary;
-    char events[FORMAT_SIZE], length[FORMAT_SIZE];
+    struct diff diff;
+    if (count == 2 && reports[0]->device_count && reports[1]->device_count) {
+        if (!diff_build(&diff, reports[0], reports[1], status))
+            return false;
+        bool ok = report_print_difference(&diff, output, status);
+        diff_finish(&diff);
+        return ok;
+    }
     if (!report_write_html(reports, count, output, &summary, status))
         return false;
-    if (summary.merged_events)
-        fprintf(
-            stderr, "page: %s events shorter than %s are drawn merged; the trace has them all\n",
-            format_count(summary.merged_events, events), format_duration(summary.shorter, length));
+    say_merged(&summary);
     return true;
 }
 
@@ -135,11 +161,21 @@ static const struct format_suffix suffixes[] = {{".md", "md"},
                                                 {".txt", "text"},
                                                 {0}};
 
+/* The parts that --section or --by name; or NULL. */
+static const char *sections_of(const struct command_line *line) {
+    const char *by = command_value(line, "by");
+    if (!by)
+        return command_value(line, "section");
+    return strcmp(by, "line") == 0 ? "lines" : "kernels";
+}
+
 /* What does not go together; or NULL. */
 static const char *contradiction(const struct command_line *line, const char *format,
                                  unsigned traces) {
-    const char *output = command_value(line, "output"), *sections = command_value(line, "section");
+    const char *output = command_value(line, "output"), *sections = sections_of(line);
     bool page = format && strcmp(format, "html") == 0;
+    if (command_value(line, "by") && command_value(line, "section"))
+        return "--by names a table, and so does --section: give one of them";
     if (traces > 1 && !page)
         return "two traces are compared on a page: add --format html -o FILE";
     if (page && (!output || strcmp(output, "-") == 0) && isatty(STDOUT_FILENO))
@@ -175,13 +211,13 @@ static int run_report(const struct command_line *line) {
         return command_usage(line, "%s", wrong);
     /* these two are read by people: their figures are about the part that the verdict is about */
     options.steady = is_text(format) || strcmp(format, "md") == 0;
-    if (!report_check_sections(command_value(line, "section"), &status) ||
+    if (!report_check_sections(sections_of(line), &status) ||
         !command_count(line, "top", &options.top, &status) || !select_check(&options, &status) ||
         !output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status))
         return command_fail(line, &status);
     struct report_style style = report_style(&output);
     style.full = command_flag(line, "full");
-    style.sections = command_value(line, "section");
+    style.sections = sections_of(line);
     bool ok = count > 1 ? print_both(&options, traces[1], skip_invalid, &output, &status)
                         : print_one(&options, format, &style, skip_invalid, &output, &status);
     ok = output_close(&output, ok, &status);
@@ -191,6 +227,7 @@ static int run_report(const struct command_line *line) {
 
 static const struct command_option options[] = {
     {"section", 'S', "NAME[,NAME]", "print these parts only; the last line of a report names them"},
+    {"by", 0, "line|kernel", "print one table only: the program's lines, or the kernels"},
     {"full", 0, NULL, "print every part"},
     {"device", 'd', "LABEL", "only this device, as the report names it"},
     {"range", 'r', "NAME", "only what was launched inside ranges of this name"},
@@ -221,8 +258,9 @@ const struct command command_report = {
         "The default is a summary: the verdict, the findings, the account, a timeline and the top "
         "kernels. --section prints single parts, --full all of them.\n\n"
         "For each device the time from its first to its last activity is split exactly into busy "
-        "(a kernel runs), exposed copy (a copy or memset runs and no kernel) and idle. Each idle "
-        "gap is split by what the launching thread did meanwhile.\n\n"
+        "(a compute kernel runs), exposed communication (a collective runs and no compute kernel), "
+        "exposed copy (a copy or memset runs and no kernel) and idle. Each idle gap is split by "
+        "what the launching thread did meanwhile.\n\n"
         "Text and Markdown describe the steady steps where the run has at least three steps; "
         "--steps all describes the whole run. JSON, CSV and the page hold the whole run, and the "
         "verdict on the steady steps. --range, --steps and --window select their "

@@ -27,8 +27,12 @@ struct report_style report_style(const struct output *output);
 /* `format` is text, md, json, csv or html; NULL: text. */
 bool report_print(const struct report *report, const char *format, const struct report_style *style,
                   struct output *output, struct status *status);
-/* One or two reports as a page; says on stderr what the page does not show one by one. */
+/* One or two reports as a page; says on stderr what the page does not show one by one. Two of them
+ * with what changed, where a device of each did something. */
 bool report_print_page(const struct report *const *reports, size_t count, struct output *output,
                        struct status *status);
+/* The page of a diff. */
+struct diff;
+bool report_print_difference(const struct diff *diff, struct output *output, struct status *status);
 
 #endif

@@ -170,7 +170,11 @@ static void describe_slowdown(struct diagnosis *diagnosis, struct finding *findi
             "Kernels of the same name and grid take %.1f %% longer in the last quarter than in the "
             "first",
             100 * (drift->ratio - 1));
-    finding_fix(diagnosis, finding, EFFORT_SETTING, "--full-clock", "%s",
+    if (!lower)
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                    "Record the clock: ridge run -- COMMAND reads clocks, power and the reasons "
+                    "for throttling");
+    finding_fix(diagnosis, finding, EFFORT_SETTING, lower ? "--full-clock" : NULL, "%s",
                 finding->remark
                     ? "Raise the power limit if permitted (nvidia-smi -pl), or use a type "
                       "that needs less power"
@@ -187,6 +191,7 @@ void diagnose_clock(struct diagnosis *diagnosis) {
     bool known = is_below_max(&clock) && full->applicable && full->gain > 0;
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_THROTTLING, known ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
+    finding->unexplained = !is_below_max(&clock);
     finding->remark = is_power_limit(diagnosis, &clock, drift);
     if (known) {
         finding_change(finding, CHANGE_FULL_CLOCK, (struct text){0}, 0);

@@ -37,11 +37,13 @@ struct diagnosis {
 typedef void diagnose_rule(struct diagnosis *diagnosis);
 diagnose_rule diagnose_compilation, diagnose_allocation, diagnose_transfers, diagnose_host,
     diagnose_sync, diagnose_launch, diagnose_kernels, diagnose_grids, diagnose_steps,
-    diagnose_clock, diagnose_memory, diagnose_cpu;
+    diagnose_clock, diagnose_memory, diagnose_cpu, diagnose_communication;
 /* Adds the first finding when no rule found anything significant: healthy or unknown. */
 void diagnose_healthy(struct diagnosis *diagnosis);
 /* One gap is more than half of a run without steps, and no finding recovers half of that gap. */
 bool has_dominant_gap(const struct diagnosis *diagnosis);
+/* Adds the lines of the program to the evidence of the findings. */
+void diagnose_lines(struct diagnosis *diagnosis);
 /* Lists what the trace does not contain. */
 void diagnose_missing(struct diagnosis *diagnosis);
 /* No finding recovers more than 5 % of the time; remarks do not count. */
@@ -66,6 +68,8 @@ void finding_change(struct finding *finding, enum change_kind kind, struct text 
 /* Sets recoverable without a replay, clamped to the judged time: sums over kernels, copies or calls
  * count overlaps twice. */
 void finding_estimate(const struct diagnosis *diagnosis, struct finding *finding, int64_t time);
+/* Removes the commands of fixes that do not reproduce their finding's gain. */
+void diagnose_check_hints(struct diagnosis *diagnosis);
 /* Replays the finding's changes and sets recoverable, error and assumes; false: not applicable. */
 bool finding_predict(struct diagnosis *diagnosis, struct finding *finding);
 /* Sets the same from an existing prediction. */

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "diagnose/facts.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -55,6 +56,10 @@ static enum framework find_framework(const struct diagnose_source *source) {
         return FRAMEWORK_TORCH;
     if (any_name_has(trace, trace->call.name, trace->call.count, "hip"))
         return FRAMEWORK_ROCM;
+    if (any_name_has(trace, trace->call.name, trace->call.count, "clEnqueue"))
+        return FRAMEWORK_OPENCL;
+    if (any_name_has(trace, trace->call.name, trace->call.count, "vkQueueSubmit"))
+        return FRAMEWORK_VULKAN;
     return any_name_has(trace, trace->call.name, trace->call.count, "ridge_") ? FRAMEWORK_RIDGE
                                                                               : FRAMEWORK_CUDA;
 }
@@ -357,6 +362,8 @@ static void sum_accounts(const struct diagnose_source *source, struct facts *fac
         facts->window += device->account->window;
         facts->busy += device->account->busy;
         facts->exposed_copy += device->account->exposed_copy;
+        facts->exposed_communication += device->account->exposed_communication;
+        facts->kernel_union += device->account->kernel_union;
         facts->idle += device->account->idle;
         facts->graph_kernels += device->launches->graph_kernels;
         for (unsigned cause = 0; cause < CAUSE_COUNT; cause++)
@@ -403,9 +410,9 @@ static void find_launch_cost(const struct diagnose_source *source, struct facts 
     facts->launch_cost = measured > 0 ? (int64_t)measured : facts->launch_call_time;
 }
 
-/* A function of CUDA, HIP or OpenCL: a known prefix and a capital letter. */
+/* A function of CUDA, HIP, OpenCL or Vulkan: a known prefix and a capital letter. */
 static bool is_gpu_api(struct text name) {
-    static const char *const prefixes[] = {"cuda", "cu", "hip", "cl", "nvrtc", "hiprtc"};
+    static const char *const prefixes[] = {"cuda", "cu", "hip", "cl", "vk", "nvrtc", "hiprtc"};
     for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
         size_t length = strlen(prefixes[i]);
         if (name.length > length && text_starts(name, prefixes[i]) && name.data[length] >= 'A' &&
@@ -654,11 +661,12 @@ static bool walk_device(const struct diagnose_source *source, struct facts *fact
 
 /* ---- kernels that slow down ---- */
 
-/* Time of kernels of one name and grid, taken to be the same work, in each quarter of the judged
+/* Time of kernels of one name and grid, taken to be the same work, in equal bins of the judged
  * part. The first quarter shows the speed that the device can reach. */
+enum { BINS = 24 };
 struct pace {
-    int64_t time[QUARTERS];
-    uint64_t count[QUARTERS];
+    int64_t time[BINS];
+    uint32_t count[BINS];
 };
 struct paces {
     struct map index; /* of list, by name and grid */
@@ -666,8 +674,8 @@ struct paces {
     size_t count, capacity;
 };
 
-static bool add_to_pace(const struct trace *trace, struct paces *paces, size_t row,
-                        unsigned quarter, struct status *status) {
+static bool add_to_pace(const struct trace *trace, struct paces *paces, size_t row, unsigned bin,
+                        struct status *status) {
     uint64_t key = trace->activity.name[row];
     key = key * 0x9E3779B97F4A7C15u + trace->activity.grid_x[row];
     key = key * 0x9E3779B97F4A7C15u + trace->activity.grid_y[row];
@@ -681,13 +689,66 @@ static bool add_to_pace(const struct trace *trace, struct paces *paces, size_t r
             return false;
         paces->list[paces->count++] = (struct pace){0};
     }
-    paces->list[at].time[quarter] += trace->activity.duration[row];
-    paces->list[at].count[quarter]++;
+    paces->list[at].time[bin] += trace->activity.duration[row];
+    paces->list[at].count[bin]++;
     return true;
 }
 
-static double mean_of(const struct pace *pace, unsigned quarter) {
-    return (double)pace->time[quarter] / (double)pace->count[quarter];
+/* Mean duration in bins first..end; 0: too few kernels. */
+static double mean_of(const struct pace *pace, unsigned first, unsigned end) {
+    int64_t time = 0;
+    uint64_t count = 0;
+    for (unsigned bin = first; bin < end; bin++) {
+        time += pace->time[bin];
+        count += pace->count[bin];
+    }
+    return count >= 2 ? (double)time / (double)count : 0;
+}
+
+static double quarter_mean(const struct pace *pace, unsigned quarter) {
+    enum { WIDTH = BINS / QUARTERS };
+    return mean_of(pace, quarter * WIDTH, (quarter + 1) * WIDTH);
+}
+
+/* The Mann-Kendall test for a trend: the standard score of the number of pairs of bins that are
+ * slower later, less those that are faster. Random durations, however spread, give about 0. */
+static double trend_score(const struct pace *pace) {
+    double mean[BINS], pairs = 0;
+    size_t count = 0;
+    for (unsigned bin = 0; bin < BINS; bin++)
+        if (pace->count[bin])
+            mean[count++] = (double)pace->time[bin] / (double)pace->count[bin];
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = i + 1; k < count; k++)
+            pairs += (mean[k] > mean[i]) - (mean[k] < mean[i]);
+    double n = (double)count, variance = n * (n - 1) * (2 * n + 5) / 18;
+    return count >= 8 && pairs > 0 ? (pairs - 1) / sqrt(variance) : 0;
+}
+
+/* One in 200 random sequences has such a score. */
+#define TREND_SCORE 2.58
+
+/* Whether every bin of the last quarter is slower than every bin of the first, as after a sudden
+ * change of the clock: one in 924 random sequences of full bins is. */
+static bool quarters_are_apart(const struct pace *pace) {
+    enum { WIDTH = BINS / QUARTERS };
+    double slowest = 0, fastest = INFINITY;
+    for (unsigned i = 0; i < WIDTH; i++) {
+        unsigned last = BINS - 1 - i;
+        if (pace->count[i] == 0 || pace->count[last] == 0)
+            return false;
+        slowest = fmax(slowest, (double)pace->time[i] / (double)pace->count[i]);
+        fastest = fmin(fastest, (double)pace->time[last] / (double)pace->count[last]);
+    }
+    return fastest > slowest;
+}
+
+static bool slows_down(const struct pace *pace) {
+    for (unsigned quarter = 0; quarter < QUARTERS; quarter++)
+        if (quarter_mean(pace, quarter) <= 0)
+            return false;
+    return quarter_mean(pace, QUARTERS - 1) >= 1.05 * quarter_mean(pace, 0) &&
+           (trend_score(pace) > TREND_SCORE || quarters_are_apart(pace));
 }
 
 static struct drift sum_paces(const struct paces *paces) {
@@ -695,22 +756,21 @@ static struct drift sum_paces(const struct paces *paces) {
     double whole = 0, slowed = 0, before = 0, after = 0, lost = 0;
     for (size_t i = 0; i < paces->count; i++) {
         const struct pace *pace = &paces->list[i];
-        double best = 0, time = 0;
-        bool always = true;
-        for (unsigned q = 0; q < QUARTERS; q++) {
-            always &= pace->count[q] >= 2;
-            time += (double)pace->time[q];
-        }
+        double best = quarter_mean(pace, 0), time = 0;
+        for (unsigned bin = 0; bin < BINS; bin++)
+            time += (double)pace->time[bin];
         whole += time;
-        if (!always || mean_of(pace, QUARTERS - 1) < 1.05 * mean_of(pace, 0))
+        if (!slows_down(pace))
             continue;
-        best = mean_of(pace, 0);
         slowed += time;
-        before += best * (double)pace->count[QUARTERS - 1];
-        after += (double)pace->time[QUARTERS - 1];
-        for (unsigned q = 0; q < QUARTERS; q++)
-            if (mean_of(pace, q) > best)
-                lost += (double)pace->time[q] - best * (double)pace->count[q];
+        for (unsigned bin = 0; bin < BINS; bin++) {
+            double expected = best * (double)pace->count[bin];
+            if (bin >= BINS - BINS / QUARTERS) {
+                before += expected;
+                after += (double)pace->time[bin];
+            }
+            lost += (double)pace->time[bin] > expected ? (double)pace->time[bin] - expected : 0;
+        }
     }
     if (whole > 0 && before > 0) {
         drift.part = slowed / whole;
@@ -744,8 +804,8 @@ bool drift_find(const struct diagnose_source *source, struct drift *drift, struc
         if (trace->activity.kind[i] != ACTIVITY_KERNEL || start < first || start >= last ||
             name_has_trait(&collective, trace->activity.name[i]))
             continue;
-        unsigned quarter = (unsigned)((double)(start - first) / (double)(last - first) * QUARTERS);
-        ok = add_to_pace(trace, &paces, i, quarter < QUARTERS ? quarter : QUARTERS - 1, status);
+        unsigned bin = (unsigned)((double)(start - first) / (double)(last - first) * BINS);
+        ok = add_to_pace(trace, &paces, i, bin < BINS ? bin : BINS - 1, status);
     }
     if (ok)
         *drift = sum_paces(&paces);

@@ -15,7 +15,14 @@ enum framework {
     FRAMEWORK_RIDGE,
     FRAMEWORK_METAL,
     FRAMEWORK_ROCM,
+    FRAMEWORK_VULKAN,
+    FRAMEWORK_OPENCL,
 };
+
+/* An API without a tensor framework, and without CUDA's graphs and driver. */
+static inline bool framework_is_plain(enum framework framework) {
+    return framework == FRAMEWORK_OPENCL || framework == FRAMEWORK_VULKAN;
+}
 
 /* Purpose of a synchronizing call. */
 enum sync_purpose {
@@ -82,7 +89,8 @@ struct facts {
     enum framework framework;
     int64_t host_start, host_end; /* the judged part on the host */
     /* Account of the judged device. */
-    int64_t window, busy, exposed_copy, idle;
+    int64_t window, busy, exposed_communication, exposed_copy, idle;
+    int64_t kernel_union; /* busy + exposed_communication */
     int64_t cause[CAUSE_COUNT];
     int64_t short_idle; /* in gaps comparable to the launch cost */
     struct sync_facts syncs[SYNC_PURPOSES];

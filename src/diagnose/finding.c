@@ -263,6 +263,8 @@ void finding_finish(struct finding *finding) {
 
 void finding_change(struct finding *finding, enum change_kind kind, struct text pattern,
                     double factor) {
+    if (kind == CHANGE_FASTER && pattern.length == 0)
+        return; /* a kernel without a name cannot be selected */
     if (finding->change_count < ARRAY_COUNT(finding->changes))
         finding->changes[finding->change_count++] = (struct change){
             .kind = kind, .pattern = pattern, .factor = factor, .device = finding->device};

@@ -5,6 +5,7 @@
 #ifndef RIDGE_DIAGNOSE_FINDING_H
 #define RIDGE_DIAGNOSE_FINDING_H
 
+#include "analysis/account.h"
 #include "analysis/copies.h"
 #include "analysis/cpu_account.h"
 #include "analysis/heap.h"
@@ -24,6 +25,9 @@
     X(HOST_BOUND, "host-bound", "CPU-bound: host code between launches")                           \
     X(SYNC_IN_LOOP, "sync-in-loop", "Synchronization in the loop")                                 \
     X(EXPOSED_TRANSFERS, "exposed-transfers", "Exposed copies")                                    \
+    X(EXPOSED_COMMUNICATION, "exposed-communication", "Exposed communication")                     \
+    X(SMALL_MESSAGES, "small-messages", "Small collectives")                                       \
+    X(RANK_IMBALANCE, "rank-imbalance", "Imbalance between devices")                               \
     X(SMALL_TRANSFERS, "small-transfers", "Small copies")                                          \
     X(PAGEABLE, "pageable", "Pageable host memory")                                                \
     X(ALLOCATION, "allocation", "Allocation in the loop")                                          \
@@ -72,7 +76,8 @@ enum evidence_kind {
     EVIDENCE_RANGE,
     EVIDENCE_CALL,
     EVIDENCE_FUNCTION,
-    EVIDENCE_GAP
+    EVIDENCE_GAP,
+    EVIDENCE_LINE /* of the program's source */
 };
 struct evidence {
     enum evidence_kind kind;
@@ -103,14 +108,17 @@ struct finding {
     size_t change_count;
     char *assumes; /* or NULL */
 
-    bool remark;  /* expected or free of cost: reported, never the main finding */
-    bool decides; /* characterizes the run even if its gain is not known */
-    bool holds;   /* takes most of the time, even if no known change recovers much of it */
-    bool minor;   /* too small to act on: within its error bar or a few percent of the time */
+    bool remark;      /* expected or free of cost: reported, never the main finding */
+    bool decides;     /* characterizes the run even if its gain is not known */
+    bool holds;       /* takes most of the time, even if no known change recovers much of it */
+    bool minor;       /* too small to act on: within its error bar or a few percent of the time */
+    bool unexplained; /* the cause is not recorded: no speed-up is promised in the headline */
 };
 
 struct verdict {
     int64_t time;             /* measured, of the judged part */
+    uint32_t device;          /* the judged device; 0: none */
+    struct account account;   /* of that device in the judged part */
     char *part;               /* the judged part: "the run", "steps 4 to 30, which are steady" */
     size_t steps;             /* in the judged part; 0: none */
     struct finding *findings; /* by rank; at least one */

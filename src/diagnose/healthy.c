@@ -217,6 +217,7 @@ static void describe_healthy(struct diagnosis *diagnosis, struct finding *findin
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
     char busy[FORMAT_SIZE], roof[FORMAT_SIZE], reached[FORMAT_SIZE + 24] = "";
+    char count[FORMAT_PLURAL_SIZE];
     bool known = 2 * kernels->known_time > kernels->total_time;
     const char *bound = bound_text(kernels);
     char largest[200];
@@ -241,8 +242,8 @@ static void describe_healthy(struct diagnosis *diagnosis, struct finding *findin
                       gain_is_small(diagnosis->verdict)
                           ? "no known change would recover much of the rest"
                           : "the possible gain is too small or too uncertain to report");
-    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
-                     "%llu kernels, busy %s", (unsigned long long)kernels->count, busy);
+    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT}, "%s, busy %s",
+                     format_plural(kernels->count, "kernel", "kernels", count), busy);
     for (size_t i = 0; i < diagnosis->verdict->count; i++)
         if (diagnosis->verdict->findings[i].remark)
             finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT}, "%s",

@@ -301,8 +301,8 @@ void diagnose_host(struct diagnosis *diagnosis) {
     int64_t input = find_input(diagnosis), others = claimed_by_findings(diagnosis);
     struct host_names own = sum_names(diagnosis, false);
     const struct prediction *without = predict_alone(diagnosis, CHANGE_NO_HOST);
-    if (!without->applicable || without->gain <= input + others ||
-        is_startup(diagnosis, without->gain))
+    if (!without->applicable || without->gain <= input + others || own.total == 0 ||
+        per_step(diagnosis, own.total) == 0 || is_startup(diagnosis, without->gain))
         return;
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_HOST_BOUND,
@@ -326,6 +326,7 @@ void diagnose_host(struct diagnosis *diagnosis) {
                   "Between launches the launching thread does other work%s, for longer than the "
                   "device has work queued.",
                   thread_state_text(diagnosis));
+    finding->unexplained = !has_top_name(&own) && 2 * own.unnamed > own.total;
     add_name(diagnosis, finding, &own, name);
     add_first_fix(diagnosis, finding, &own, name, input + others > 0);
     if (predict_alone(diagnosis, CHANGE_NO_SYNC)->applicable)

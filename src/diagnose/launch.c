@@ -19,26 +19,30 @@ static uint64_t launch_calls(const struct diagnosis *diagnosis) {
                                               : diagnosis->facts.calls[CALL_LAUNCH];
 }
 
+/* Mean idle time for each launch. */
+static int64_t idle_per_launch(const struct diagnosis *diagnosis) {
+    uint64_t launches = launch_calls(diagnosis);
+    return launches ? launch_idle(&diagnosis->facts) / (int64_t)launches : 0;
+}
+
 static void describe_launches(struct diagnosis *diagnosis, struct finding *finding,
                               const char *graphs) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
     char count[FORMAT_SIZE], call[FORMAT_SIZE], kernel[FORMAT_SIZE], change[FROM_TO_SIZE];
-    char each[FORMAT_SIZE];
+    char each[FORMAT_SIZE], median[FORMAT_SIZE + 40] = "";
     int64_t mean = kernels->count ? kernels->total_time / (int64_t)kernels->count : 0;
-    uint64_t launches = launch_calls(diagnosis);
-    int64_t apart = launches ? launch_idle(facts) / (int64_t)launches : 0;
+    int64_t apart = idle_per_launch(diagnosis);
+    if (facts->launch_call_time)
+        snprintf(median, sizeof median, ", %sa launch call takes %s (median)", graphs ? "and " : "",
+                 format_duration(facts->launch_call_time, call));
     if (graphs)
-        finding_summary(diagnosis, finding,
-                        "Kernels run for %s on average, and a launch call takes %s (median)",
-                        format_duration(mean, kernel),
-                        format_duration(facts->launch_call_time, call));
+        finding_summary(diagnosis, finding, "Kernels run for %s on average%s",
+                        format_duration(mean, kernel), median);
     else
-        finding_summary(diagnosis, finding,
-                        "%s launches; kernels run for %s on average, a launch call takes %s "
-                        "(median)",
-                        format_count(launches, count), format_duration(mean, kernel),
-                        format_duration(facts->launch_call_time, call));
+        finding_summary(diagnosis, finding, "%s launches; kernels run for %s on average%s",
+                        format_count(launch_calls(diagnosis), count), format_duration(mean, kernel),
+                        median);
     finding_gain(diagnosis, finding, "%s, %s",
                  graphs ? graphs : "without the gaps between launches",
                  from_to(diagnosis, finding->recoverable, change));
@@ -58,8 +62,9 @@ static void find_launches(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
     char time[FORMAT_SIZE], part[FORMAT_SIZE];
-    if (kernels->count < 4 || facts->calls[CALL_LAUNCH] < 4)
-        return;
+    if (kernels->count < 4 || facts->calls[CALL_LAUNCH] < 4 || idle_per_launch(diagnosis) == 0 ||
+        kernels->total_time < (int64_t)kernels->count)
+        return; /* the device does not wait for launches, or the trace has no durations */
     const struct prediction *graph = predict_alone(diagnosis, CHANGE_GRAPH);
     if (!graph->applicable && 2 * facts->graph_kernels > kernels->count)
         return; /* most kernels are in graphs already */

@@ -1,6 +1,8 @@
 /* Predictions by replay, cached per change, and the findings that take their gain from them. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "diagnose/diagnosis.h"
 
 /* Changes that do not affect how long kernels run. */
@@ -26,7 +28,7 @@ static bool keeps_kernels(const struct change *changes, size_t count) {
 /* Upper bound of the gain of such changes: the time in which no kernel runs. The replay may let
  * kernels of several queues overlap; how many really would is not known. */
 static int64_t max_gain(const struct diagnosis *diagnosis, const struct prediction *prediction) {
-    return prediction->before - diagnosis->facts.busy;
+    return prediction->before - diagnosis->facts.kernel_union;
 }
 
 struct prediction predict_changes(struct diagnosis *diagnosis, const struct change *changes,
@@ -74,7 +76,30 @@ void finding_take(struct diagnosis *diagnosis, struct finding *finding,
         diagnose_set_text(diagnosis, &finding->assumes, "%s", prediction->assumes);
 }
 
+/* A hint must reproduce the gain. Where a rule counts only part of the replayed gain, or the replay
+ * gains nothing, the fix keeps its words and loses its command. */
+static void check_hint(struct diagnosis *diagnosis, struct finding *finding) {
+    if (finding->change_count == 0)
+        return;
+    struct prediction again = predict_changes(diagnosis, finding->changes, finding->change_count);
+    int64_t apart = llabs(again.before - again.after - finding->recoverable);
+    if (again.applicable && 100 * apart <= finding->recoverable && finding->recoverable > 0)
+        return;
+    for (size_t i = 0; i < finding->fix_count; i++)
+        if (finding->fixes[i].replayed) {
+            memory_free(finding->fixes[i].command);
+            finding->fixes[i].command = NULL;
+        }
+}
+
+void diagnose_check_hints(struct diagnosis *diagnosis) {
+    for (size_t i = 0; !diagnosis->failed && i < diagnosis->verdict->count; i++)
+        check_hint(diagnosis, &diagnosis->verdict->findings[i]);
+}
+
 bool finding_predict(struct diagnosis *diagnosis, struct finding *finding) {
+    if (finding->change_count == 0)
+        return false;
     struct prediction prediction =
         predict_changes(diagnosis, finding->changes, finding->change_count);
     if (prediction.applicable)

@@ -20,6 +20,8 @@ enum remedy {
     REMEDY_FROM_F64,
     REMEDY_CONTIGUOUS,
     REMEDY_TO_DEVICE,
+    REMEDY_OVERLAP_COLLECTIVES,
+    REMEDY_LARGER_MESSAGES,
     REMEDY_COUNT
 };
 /* An imperative sentence without its full stop. */

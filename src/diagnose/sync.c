@@ -82,9 +82,12 @@ void diagnose_sync(struct diagnosis *diagnosis) {
                  from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding, "%s",
                   scalar->count > plain->count
-                      ? "The program reads values from the device in the loop (.item(), nonzero(), "
-                        "if on a tensor). The host waits for the value, then the device waits for "
-                        "the next launch."
+                      ? framework_is_plain(facts->framework)
+                            ? "The program reads values from the device in the loop. The host "
+                              "waits for the value, then the device waits for the next launch."
+                            : "The program reads values from the device in the loop (.item(), "
+                              "nonzero(), if on a tensor). The host waits for the value, then the "
+                              "device waits for the next launch."
                       : "The host waits until the device has finished. Then the device is idle "
                         "until the next launch arrives.");
     add_evidence(diagnosis, finding, plain, "");
@@ -92,5 +95,7 @@ void diagnose_sync(struct diagnosis *diagnosis) {
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-sync", "%s",
                 remedy_text(facts->framework, REMEDY_NO_SYNC));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
-                "Branch on the device instead (masks, conditional graph nodes)");
+                framework_is_plain(facts->framework)
+                    ? "Branch on the device instead"
+                    : "Branch on the device instead (masks, conditional graph nodes)");
 }

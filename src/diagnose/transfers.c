@@ -130,9 +130,12 @@ static int64_t find_pageable(struct diagnosis *diagnosis) {
                     pageable->count == 1 ? "takes" : "take", format_duration(cost(pageable), time));
     finding_gain(diagnosis, finding, "with pinned memory, %s",
                  from_to(diagnosis, finding->recoverable, change));
-    finding_cause(diagnosis, finding,
-                  "The driver stages pageable memory through its own pinned buffer, and the call "
-                  "blocks meanwhile: the copy does not overlap.");
+    finding_cause(diagnosis, finding, "%s",
+                  framework_is_plain(facts->framework)
+                      ? "A driver usually stages pageable memory through a pinned buffer of its "
+                        "own: the data is copied twice."
+                      : "The driver stages pageable memory through its own pinned buffer, and the "
+                        "call blocks meanwhile: the copy does not overlap.");
     add_directions(diagnosis, finding, COPIES_PAGEABLE);
     finding_fix(diagnosis, finding, EFFORT_SETTING, "--pinned", "%s",
                 remedy_text(facts->framework, REMEDY_PINNED));

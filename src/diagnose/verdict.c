@@ -16,9 +16,10 @@
 
 /* Rules that claim part of the host time run before diagnose_host(). */
 static diagnose_rule *const rule_table[] = {
-    diagnose_compilation, diagnose_allocation, diagnose_transfers, diagnose_cpu,
-    diagnose_host,        diagnose_sync,       diagnose_launch,    diagnose_kernels,
-    diagnose_grids,       diagnose_steps,      diagnose_clock,     diagnose_memory,
+    diagnose_compilation,   diagnose_allocation, diagnose_transfers, diagnose_cpu,
+    diagnose_host,          diagnose_sync,       diagnose_launch,    diagnose_kernels,
+    diagnose_grids,         diagnose_steps,      diagnose_clock,     diagnose_memory,
+    diagnose_communication,
 };
 
 /* How specific a finding is, and the expected gain, as a share of the time, that makes it
@@ -28,19 +29,35 @@ static const struct {
     unsigned order; /* lower is more specific */
     double min_share;
 } kind_traits[FINDING_COUNT] = {
-    [FINDING_COMPILATION] = {1, 0.03},     [FINDING_ALLOCATION] = {2, 0.03},
-    [FINDING_ON_CPU] = {3, 0.05},          [FINDING_NO_PROCESSOR] = {3, 0.05},
-    [FINDING_BLOCKED] = {3, 0.05},         [FINDING_HOST_MEMORY] = {24, 0},
-    [FINDING_SMALL_TRANSFERS] = {4, 0.03}, [FINDING_PAGEABLE] = {5, 0.03},
-    [FINDING_INPUT_PIPELINE] = {6, 0.03},  [FINDING_HOST_BOUND] = {7, 0.04},
-    [FINDING_SYNC_IN_LOOP] = {8, 0.03},    [FINDING_EXPOSED_TRANSFERS] = {9, 0.04},
-    [FINDING_THROTTLING] = {10, 0.04},     [FINDING_MEMORY_PRESSURE] = {11, 0.03},
-    [FINDING_SMALL_GRID] = {12, 0.06},     [FINDING_LAUNCH_BOUND] = {13, 0.08},
-    [FINDING_TINY_KERNELS] = {14, 0.08},   [FINDING_MEMORY_BOUND] = {15, 0.15},
-    [FINDING_COMPUTE_BOUND] = {16, 0.08},  [FINDING_LATENCY_BOUND] = {17, 0.10},
-    [FINDING_TAIL] = {18, 0.10},           [FINDING_LOW_OCCUPANCY] = {19, 0.10},
-    [FINDING_ONE_QUEUE] = {20, 0.10},      [FINDING_IRREGULAR_STEPS] = {21, 0.08},
-    [FINDING_UNDECIDED] = {22, 0},         [FINDING_HEALTHY] = {23, 0},
+    [FINDING_COMPILATION] = {1, 0.03},
+    [FINDING_ALLOCATION] = {2, 0.03},
+    [FINDING_ON_CPU] = {3, 0.05},
+    [FINDING_NO_PROCESSOR] = {3, 0.05},
+    [FINDING_BLOCKED] = {3, 0.05},
+    [FINDING_HOST_MEMORY] = {24, 0},
+    [FINDING_SMALL_TRANSFERS] = {4, 0.03},
+    [FINDING_PAGEABLE] = {5, 0.03},
+    [FINDING_INPUT_PIPELINE] = {6, 0.03},
+    [FINDING_HOST_BOUND] = {7, 0.04},
+    [FINDING_SYNC_IN_LOOP] = {8, 0.03},
+    [FINDING_EXPOSED_TRANSFERS] = {9, 0.04},
+    [FINDING_RANK_IMBALANCE] = {9, 0.04},
+    [FINDING_SMALL_MESSAGES] = {9, 0.04},
+    [FINDING_EXPOSED_COMMUNICATION] = {10, 0.04},
+    [FINDING_THROTTLING] = {10, 0.04},
+    [FINDING_MEMORY_PRESSURE] = {11, 0.03},
+    [FINDING_SMALL_GRID] = {12, 0.06},
+    [FINDING_LAUNCH_BOUND] = {13, 0.08},
+    [FINDING_TINY_KERNELS] = {14, 0.08},
+    [FINDING_MEMORY_BOUND] = {15, 0.15},
+    [FINDING_COMPUTE_BOUND] = {16, 0.08},
+    [FINDING_LATENCY_BOUND] = {17, 0.10},
+    [FINDING_TAIL] = {18, 0.10},
+    [FINDING_LOW_OCCUPANCY] = {19, 0.10},
+    [FINDING_ONE_QUEUE] = {20, 0.10},
+    [FINDING_IRREGULAR_STEPS] = {21, 0.08},
+    [FINDING_UNDECIDED] = {22, 0},
+    [FINDING_HEALTHY] = {23, 0},
 };
 
 static double expected_gain(const struct finding *finding) {
@@ -176,6 +193,11 @@ static const struct {
     [FINDING_SYNC_IN_LOOP] = {"Synchronization in the loop costs",
                               "because the host synchronizes in the loop"},
     [FINDING_EXPOSED_TRANSFERS] = {"Copies that do not overlap with kernels cost", NULL},
+    [FINDING_EXPOSED_COMMUNICATION] = {"Communication that does not overlap with compute kernels "
+                                       "costs",
+                                       NULL},
+    [FINDING_SMALL_MESSAGES] = {"Many small collectives cost", NULL},
+    [FINDING_RANK_IMBALANCE] = {"Waiting for slower devices in collectives costs", NULL},
     [FINDING_SMALL_TRANSFERS] = {"Many small copies cost", NULL},
     [FINDING_PAGEABLE] = {"Copies through pageable host memory cost", NULL},
     [FINDING_ALLOCATION] = {"Memory allocation in the loop costs",
@@ -232,6 +254,8 @@ static bool explains_idle(const struct diagnosis *diagnosis, const struct findin
 }
 
 static const char *cost_text(const struct finding *finding) {
+    if (finding->kind == FINDING_THROTTLING && finding->unexplained)
+        return "Kernels that become slower during the run cost";
     bool fuse = finding->change_count && finding->changes[0].kind == CHANGE_FUSE;
     return finding->kind == FINDING_MEMORY_BOUND && fuse ? "Unfused memory-bound kernels cost"
                                                          : headlines[finding->kind].cost;
@@ -262,7 +286,11 @@ static void write_speedup(struct diagnosis *diagnosis, const struct finding *fir
                           struct buffer *line) {
     double gain = share_of(first->recoverable, diagnosis->verdict->time), left = 1 - gain;
     char percent[FORMAT_SIZE];
-    if (left > 0.02 && left < 0.87)
+    if (first->unexplained)
+        buffer_printf(line, " What %s was not recorded.",
+                      first->kind == FINDING_THROTTLING ? "slows the kernels down"
+                                                        : "the host does there");
+    else if (left > 0.02 && left < 0.87)
         buffer_printf(line, " Fixing this would make %s about %.*fx faster.",
                       judged_text(diagnosis), 1 / left < 10 ? 1 : 0, 1 / left);
     else if (explains_idle(diagnosis, first))
@@ -390,6 +418,10 @@ static void set_judged_part(struct diagnosis *diagnosis) {
     if (time <= 0 && !host_only)
         time = source->model->last - source->model->first;
     diagnosis->verdict->time = time;
+    if (source->device_count) {
+        diagnosis->verdict->device = source->devices[0].id;
+        diagnosis->verdict->account = *source->devices[0].account;
+    }
     diagnosis->verdict->steps = source->step_count;
     if (diagnosis->whole->device_count > 1) {
         struct text key = model_device_key(source->model, source->devices[0].id);
@@ -452,7 +484,10 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
     if (!diagnosis.failed &&
         (verdict->count == 0 || verdict->findings[0].minor || has_dominant_gap(&diagnosis)))
         diagnose_healthy(&diagnosis);
+    diagnose_check_hints(&diagnosis);
     find_additional(&diagnosis);
+    if (!diagnosis.failed)
+        diagnose_lines(&diagnosis);
     diagnose_missing(&diagnosis);
     if (!diagnosis.failed)
         diagnose_summarize(&diagnosis);

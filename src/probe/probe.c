@@ -111,8 +111,19 @@ static void parse_option(struct probe_options *options, struct text word) {
         options->nvtx = !text_is(value, "0");
     else if (text_is(name, "cuda"))
         options->cuda = !text_is(value, "0");
+    else if (text_is(name, "opencl"))
+        options->opencl = !text_is(value, "0");
+    else if (text_is(name, "vulkan")) {
+        options->vulkan = !text_is(value, "0");
+        options->vulkan_dispatches = text_is(value, "dispatch");
+    } else if (text_is(name, "vulkan_clock"))
+        options->vulkan_own_clock = text_is(value, "own");
     else if (text_is(name, "graph"))
         options->graph_nodes = text_is(value, "node");
+    else if (text_is(name, "python"))
+        options->python = text_is(value, "off")     ? PYTHON_LINES_OFF
+                          : text_is(value, "waits") ? PYTHON_LINES_WAITS
+                                                    : PYTHON_LINES_ALL;
     else if (text_is(name, "limit") && text_to_u64(value, &number))
         options->limit = number;
     else if (text_is(name, "from") && text_to_u64(value, &number) && number < INT64_MAX)
@@ -120,7 +131,7 @@ static void parse_option(struct probe_options *options, struct text word) {
 }
 
 struct probe_options probe_options_parse(const char *words) {
-    struct probe_options options = {.nvtx = true, .cuda = true};
+    struct probe_options options = {.nvtx = true, .cuda = true, .opencl = true, .vulkan = true};
     struct text rest = text_of(words ? words : "");
     while (rest.length > 0) {
         if (text_starts(rest, CAPTURE)) {

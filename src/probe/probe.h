@@ -1,7 +1,8 @@
 /* The probe: libridge-probe.so, which runs inside the recorded process.
  *
- * The CUDA driver and NVTX load it and call InitializeInjection() and InitializeInjectionNvtx2().
- * Events are written to the spool on the calling thread:
+ * The CUDA driver and NVTX load it and call InitializeInjection() and InitializeInjectionNvtx2();
+ * loaders of OpenCL and Vulkan load it as a layer and call clInitLayer() and
+ * vkNegotiateLoaderLayerInterfaceVersion(). Events are written to the spool on the calling thread:
  *
  *   struct probe_thread *thread = probe_enter();
  *   if (thread) {
@@ -32,16 +33,24 @@
  *
  *   nvtx=0            no NVTX ranges
  *   cuda=0            no CUDA
+ *   opencl=0          no OpenCL
+ *   vulkan=0          no Vulkan; vulkan=dispatch: times for each command instead of groups
+ *   vulkan_clock=own  do not use calibrated timestamps of the driver, for tests
  *   graph=node        record each node of a CUDA graph; graph=graph: each launch as a whole
+ *   python=off        no Python stacks; python=waits: not at launches
  *   limit=BYTES       limit of the spool's files
  *   from=TIME         drop events that begin before it, in nanoseconds of CLOCK_MONOTONIC
  *   capture=RANGE     record only inside "cudaProfilerApi" or "nvtx:NAME"; the last word, because a
  *                     name may contain commas
  *
- * Default: NVTX and CUDA, graphs as a whole. Unknown words are ignored, because the recorder may be
+ * Default: all APIs, graphs as a whole. Unknown words are ignored, because the recorder may be
  * of a later version. */
+enum python_lines { PYTHON_LINES_ALL, PYTHON_LINES_WAITS, PYTHON_LINES_OFF };
+
 struct probe_options {
-    bool nvtx, cuda;
+    bool nvtx, cuda, opencl, vulkan;
+    enum python_lines python;
+    bool vulkan_dispatches, vulkan_own_clock;
     bool graph_nodes;
     uint64_t limit;      /* 0: the spool's default */
     int64_t from;        /* 0: no lower limit */
@@ -68,6 +77,7 @@ struct probe_thread {
     uint32_t entered;       /* times, to measure one of many */
     int64_t entered_at;     /* start of a timed entry, else 0 */
     int64_t tid;
+    struct python_stacks *python;       /* NULL: no Python stack was read */
     uint64_t ranges;                    /* number of ranges begun */
     uint32_t depth, too_deep;           /* pushed ranges, and pushes beyond NVTX_DEPTH */
     char converted[SPOOL_TEXT_MAX + 8]; /* wide string converted to UTF-8 */
@@ -99,6 +109,15 @@ void cost_finish(void);
 /* The tid of the calling thread; may be called outside the probe. */
 int64_t probe_thread_id(void);
 
+/* The stack of the calling thread: the value of the member `stack` of a record that is written to
+ * thread->lane next. Call it inside the recorded call, before spool_begin(). `class` is the call's
+ * enum call_class. 0: the thread runs no Python, or the recorder wants no stack for this class. */
+uint32_t probe_stack(struct probe_thread *thread, unsigned class);
+/* When the thread ends. */
+void probe_stack_ended(struct probe_thread *thread);
+/* The recorder's setting. */
+enum python_lines probe_python_lines(void);
+
 /* A key and value for the trace's meta table. */
 void probe_put_meta(struct probe_thread *thread, const char *key, struct text value);
 
@@ -106,6 +125,9 @@ void probe_put_meta(struct probe_thread *thread, const char *key, struct text va
  * probe_start(). */
 bool probe_lock(void);
 void probe_unlock(void);
+
+/* Starts a detached thread with all signals blocked: they are the program's. */
+void probe_start_thread(void *(*run)(void *));
 
 /* Starts the CUDA part. False when CUDA is not recorded; the reason is in the meta table. */
 bool probe_cuda_start(struct probe *probe);
@@ -117,6 +139,9 @@ bool nvtx_install(nvtx_export_table *tables);
 /* nvtxRangePushA() and nvtxRangePop() of the default domain. */
 int nvtx_push(const char *name);
 int nvtx_pop(void);
+/* A range of the calling thread that is not NVTX's. begin returns its id; 0: dropped. */
+uint64_t probe_range_begin(const char *name);
+void probe_range_end(uint64_t id);
 /* Ends the open ranges of a thread that exits. */
 void nvtx_thread_ended(struct probe_thread *thread);
 

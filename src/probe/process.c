@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,10 @@ static uint32_t last_generation;
 static _Atomic uint32_t thread_serial;
 static _Atomic uint32_t lock_word;
 static pthread_key_t thread_key;
+
+enum python_lines probe_python_lines(void) {
+    return the_probe->options.python;
+}
 
 bool probe_lock(void) {
     return lock_acquire(&lock_word);
@@ -173,6 +178,7 @@ static void end_thread(void *value) {
         nvtx_thread_ended(thread);
         spool_lane_close(the_probe->spool, thread->lane);
     }
+    probe_stack_ended(thread);
     pages_free(thread, sizeof *thread);
     errno = error;
 }
@@ -247,7 +253,8 @@ static void start_once(void) {
     static struct probe probe;
     probe.options = probe_options_parse(getenv(SPOOL_OPTIONS));
     capture_start(&probe.options);
-    if (!probe.options.nvtx && !probe.options.cuda)
+    if (!probe.options.nvtx && !probe.options.cuda && !probe.options.opencl &&
+        !probe.options.vulkan)
         return;
     generation = wipe_on_fork_page();
     if (!generation || pthread_key_create(&thread_key, end_thread) != 0)
@@ -269,6 +276,20 @@ struct probe *probe_start(void) {
     pthread_once(&once, start_once);
     errno = error;
     return the_probe;
+}
+
+void probe_start_thread(void *(*run)(void *)) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes) != 0)
+        return;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_create(&thread, &attributes, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
 }
 
 /* At exit(). A child without records still has its parent's header. */

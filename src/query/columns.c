@@ -70,7 +70,14 @@ static const struct column_doc column_docs[] = {
 
     {"stack", "parent", "stack.id of the caller", ABSENT_ZERO},
     {"stack", "function", "function of this frame", ABSENT_NEVER},
-    {"stack", "module", "library or source file", ABSENT_NEVER},
+    {"stack", "module", "library, or [python]", ABSENT_NEVER},
+    {"stack", "file", "source file", ABSENT_ZERO},
+    {"stack", "line", "line in that file", ABSENT_ZERO},
+    {"stack", "offset", "of the instruction in the function, in bytes", ABSENT_NEVER},
+    {"stack", "function_line", "line where the function begins", ABSENT_ZERO},
+    {"stack", "statement", "first line of the statement that the line belongs to", ABSENT_ZERO},
+    {"stack", "source", "text of the line", ABSENT_ZERO},
+    {"stack", "loops", "loops of the function around the line, outermost first", ABSENT_ZERO},
 
     {"activity", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"activity", "duration", "nanoseconds", ABSENT_NEVER},
@@ -105,6 +112,7 @@ static const struct column_doc column_docs[] = {
     {"call", "correlation", "equals that of the activity it launched", ABSENT_ZERO},
     {"call", "result", "return value; 0 = success", ABSENT_NEVER},
     {"call", "detail", "JSON object with source-specific fields", ABSENT_ZERO},
+    {"call", "stack", "stack.id of the calling frame", ABSENT_ZERO},
 
     {"range", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"range", "duration", "nanoseconds", ABSENT_NEVER},

@@ -1,6 +1,7 @@
 /* The CUDA driver loads the library in CUDA_INJECTION64_PATH, and NVTX the one in
  * NVTX_INJECTION64_PATH: one each. A library that another tool has set is kept, and the user is
- * notified. The probe runs with the program's rights, so no other user may be able to change it.
+ * notified. OpenCL loaders load all layers in OPENCL_LAYERS. The probe runs with the program's
+ * rights, so no other user may be able to change it.
  */
 #include "record/environment.h"
 
@@ -16,6 +17,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "record/owner.h"
+#include "record/vulkan_layer.h"
 #include "spool/spool.h"
 
 #define LIBRARY "libridge-probe.so"
@@ -111,6 +113,11 @@ static char *own_copy(struct environment *environment, struct text text, struct 
     return copy;
 }
 
+/* Whether this API of the device is recorded. */
+static bool options_record(const struct record_options *options, enum record_backend api) {
+    return options->backend == RECORD_AUTO || options->backend == api;
+}
+
 /* `given` is NAME=VALUE. */
 static bool set_user_variable(struct environment *environment, const char *given,
                               struct status *status) {
@@ -133,13 +140,39 @@ static bool set_injection_path(struct environment *environment, const char *name
     return set_variable(environment, name, environment->probe, status);
 }
 
+/* Appends to a colon-separated list of the user's. */
+static bool append_variable(struct environment *environment, const char *name, const char *there,
+                            const char *added, struct status *status) {
+    struct buffer list = {0};
+    buffer_printf(&list, "%s%s%s", there ? there : "", there && *there ? ":" : "", added);
+    char *copy =
+        buffer_ok(&list, status) ? own_copy(environment, buffer_as_text(&list), status) : NULL;
+    buffer_finish(&list);
+    return copy && set_variable(environment, name, copy, status);
+}
+
+/* Of the layers in the list the last is the first that the program calls: the probe sees the
+ * program's calls as they are. */
+static bool set_opencl_layers(struct environment *environment, struct status *status) {
+    static const char name[] = "OPENCL_LAYERS";
+    const char *there = value_of(environment, name);
+    return (there && strstr(there, environment->probe)) ||
+           append_variable(environment, name, there, environment->probe, status);
+}
+
 /* The value of $RIDGE_PROBE, see probe/probe.h. The range comes last, because its name may contain
  * commas. */
 static char *probe_options(struct environment *environment, const struct record_options *options,
                            struct status *status) {
     struct buffer text = {0};
-    buffer_printf(&text, "cuda=%d,graph=%s", options->backend != RECORD_CPU,
-                  options->graph_nodes ? "node" : "graph");
+    const char *vulkan = !options_record(options, RECORD_VULKAN) ? "0"
+                         : options->vulkan_dispatches            ? "dispatch"
+                                                                 : "group";
+    buffer_printf(&text, "cuda=%d,opencl=%d,vulkan=%s,graph=%s",
+                  options_record(options, RECORD_CUDA), options_record(options, RECORD_OPENCL),
+                  vulkan, options->graph_nodes ? "node" : "graph");
+    if (options->python_lines)
+        buffer_printf(&text, ",python=%s", options->python_lines);
     /* the program starts a little later: events that are still too early are skipped by drain.c */
     if (options->delay > 0)
         buffer_printf(&text, ",from=%lld",
@@ -173,16 +206,46 @@ static bool set_memory_library(struct environment *environment, struct record_su
     return copy && set_variable(environment, PRELOAD, copy, status);
 }
 
+/* VK_ADD_LAYER_PATH is ignored when VK_LAYER_PATH is set. ncnn loads a driver without the loader:
+ * the probe leads it to the loader. llama.cpp labels its commands on request. */
+static bool set_vulkan(struct environment *environment, const char *spool,
+                       struct record_summary *summary, struct status *status) {
+    struct status why = {0};
+    if (!vulkan_layer_write_manifest(spool, environment->probe, &why)) {
+        record_note(summary, "Vulkan is not recorded: %s", why.message);
+        return true;
+    }
+    const char *path = value_of(environment, "VK_LAYER_PATH");
+    bool replaces = path && *path;
+    if (!replaces) {
+        path = vulkan_layer_old_path();
+        replaces = path != NULL;
+    }
+    return append_variable(environment, replaces ? "VK_LAYER_PATH" : "VK_ADD_LAYER_PATH",
+                           replaces ? path : value_of(environment, "VK_ADD_LAYER_PATH"), spool,
+                           status) &&
+           append_variable(environment, "VK_INSTANCE_LAYERS",
+                           value_of(environment, "VK_INSTANCE_LAYERS"), VULKAN_LAYER_NAME,
+                           status) &&
+           (value_of(environment, "NCNN_VULKAN_DRIVER") || !vulkan_layer_has_loader() ||
+            set_variable(environment, "NCNN_VULKAN_DRIVER", environment->probe, status)) &&
+           (value_of(environment, "GGML_VK_DEBUG_MARKERS") ||
+            set_variable(environment, "GGML_VK_DEBUG_MARKERS", "1", status));
+}
+
 static bool set_probe(struct environment *environment, const struct record_options *options,
                       const char *spool, struct record_summary *summary, struct status *status) {
     char *words = probe_options(environment, options, status);
     return words && set_variable(environment, SPOOL_VARIABLE, spool, status) &&
            (!options->memory || set_memory_library(environment, summary, status)) &&
            set_variable(environment, SPOOL_OPTIONS, words, status) &&
-           (options->backend == RECORD_CPU ||
+           (!options_record(options, RECORD_CUDA) ||
             set_injection_path(environment, "CUDA_INJECTION64_PATH", "CUDA is", summary, status)) &&
+           (!options_record(options, RECORD_OPENCL) || set_opencl_layers(environment, status)) &&
            set_injection_path(environment, "NVTX_INJECTION64_PATH", "NVTX ranges are", summary,
-                              status);
+                              status) &&
+           (!options_record(options, RECORD_VULKAN) ||
+            set_vulkan(environment, spool, summary, status));
 }
 
 bool environment_build(struct environment *environment, const struct record_options *options,

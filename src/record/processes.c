@@ -28,8 +28,9 @@ struct process {
     int64_t pid;
     int64_t resident; /* bytes, as last written; -1: never */
     char name[NAME_SIZE];
-    bool is_visited;  /* by the current walk */
-    uint32_t counter; /* string of its counter's name; 0: none */
+    bool is_visited;                /* by the current walk */
+    uint32_t counter;               /* string of its counter's name; 0: none */
+    int64_t looked_from, next_look; /* for libraries: first and next time */
 };
 
 uint32_t processes_row(struct processes *processes, int64_t pid, struct text name) {
@@ -212,12 +213,24 @@ static bool walk_tree(struct processes *processes, int64_t now, struct status *s
     return ok;
 }
 
+/* Less and less often: libraries are loaded early. */
+static void look_for_apis(struct processes *processes, struct process *process, int64_t now) {
+    if (!processes->apis || now < process->next_look)
+        return;
+    int64_t age = process->looked_from ? now - process->looked_from : 0;
+    if (!process->looked_from)
+        process->looked_from = now;
+    process->next_look = now + age;
+    apis_read_maps(processes->apis, process->pid);
+}
+
 bool processes_sample(struct processes *processes, int64_t now, struct status *status) {
     int64_t sum = 0;
     if (now >= processes->next_walk && !walk_tree(processes, now, status))
         return false;
     for (size_t i = 0; i < processes->alive_count; i++) {
         int64_t bytes = read_resident(processes->alive[i].pid);
+        look_for_apis(processes, &processes->alive[i], now);
         sum += bytes;
         if (i < COUNTERS_MAX)
             write_resident(processes, &processes->alive[i], now, bytes);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "record/apis.h"
 #include "trace/writer.h"
 
 /* Zero-initialised except for the writer. */
@@ -21,7 +22,8 @@ struct processes {
     size_t alive_count, alive_capacity;
     int64_t next_walk; /* CLOCK_MONOTONIC */
     int64_t last_sum;
-    uint64_t count; /* of all processes so far */
+    uint64_t count;    /* of all processes so far */
+    struct apis *apis; /* that they load; or NULL */
 };
 
 /* The row of a process. Call it again when the name has changed, for instance by exec. */

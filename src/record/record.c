@@ -319,6 +319,9 @@ static bool open_all(struct recording *recording, const struct environment *envi
     spool_rows_init(&recording->rows, recording->reader, recording->writer, &recording->processes,
                     &recording->gpus);
     recording->rows.entities.device_facts = recording->options->device_facts;
+    recording->processes.apis = &recording->rows.apis;
+    if (recording->perf)
+        perf_watch_libraries(recording->perf, &recording->rows.apis);
     return true;
 }
 
@@ -407,6 +410,9 @@ static void note_content(struct recording *recording) {
     summary->lost += rows->dropped + rows->invalid;
     if (rows->missing[0])
         record_note(summary, "CUDA is not recorded: %s", rows->missing);
+    if (rows->incomplete[0])
+        record_note(summary, "some kinds of CUDA calls or records are missing: %s",
+                    rows->incomplete);
     if (rows->refused[0])
         record_note(summary,
                     "the program's profiler (in %s) could not use CUPTI, which supports one client "
@@ -427,6 +433,8 @@ static void note_content(struct recording *recording) {
     if (recording->options->backend == RECORD_CUDA && recording->folder &&
         rows->kernels + rows->calls == 0 && !rows->missing[0])
         record_note(summary, "the probe saw no use of CUDA");
+    if (recording->options->backend == RECORD_AUTO)
+        apis_note(&rows->apis, summary);
     note_captures(recording);
     if (recording->delayed)
         record_note(summary, "the program ended before --delay had passed");

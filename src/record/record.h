@@ -7,7 +7,7 @@
 #include "record/perf/perf.h"
 #include "record/target.h"
 
-enum record_backend { RECORD_AUTO, RECORD_CUDA, RECORD_CPU };
+enum record_backend { RECORD_AUTO, RECORD_CUDA, RECORD_OPENCL, RECORD_VULKAN, RECORD_CPU };
 
 /* Adds known facts about a device, such as its measured roofs: calls `add` for each meta row of the
  * device with this name and label. */
@@ -27,6 +27,8 @@ struct record_options {
     uint64_t ring_bytes;       /* keep only the last bytes; 0: all */
     bool memory;               /* sample the heap */
     bool graph_nodes;          /* record each node of CUDA graphs */
+    const char *python_lines;  /* "off", "waits" or "all"; NULL: all */
+    bool vulkan_dispatches;    /* times for each Vulkan command instead of groups */
     struct perf_options perf;
     bool no_sampling;
     const char *const *variables;      /* NAME=VALUE for the target; terminated by NULL */

@@ -116,15 +116,25 @@ uint32_t spool_entity_thread(struct spool_entities *entities, unsigned process, 
 
 /* ---- Devices ----------------------------------------------------------------------------- */
 
-/* The index of the device in its process, or another one when two processes use the same index for
- * different devices. */
-static uint32_t free_label(struct spool_entities *entities, uint32_t index) {
-    if (index < SPOOL_DEVICES_MAX && !entities->label_used[index])
-        return index;
-    for (uint32_t other = 0; other < SPOOL_DEVICES_MAX; other++)
-        if (!entities->label_used[other])
-            return other;
-    return index;
+/* The index of the device among those of its API in its process, or another one when two processes
+ * use the same index for different devices. */
+static uint32_t take_index(struct spool_entities *entities, uint32_t index) {
+    bool *used = &entities->index_used[index - index % SPOOL_DEVICES_EACH];
+    uint32_t taken = index % SPOOL_DEVICES_EACH;
+    for (uint32_t other = 0; other < SPOOL_DEVICES_EACH && used[taken]; other++)
+        taken = other;
+    used[taken] = true;
+    return taken;
+}
+
+/* "0" is CUDA's first device, "opencl:0" OpenCL's. A CPU as a device is "cpu:0". */
+static void write_label(const struct spool_device *device, uint32_t index, char label[24]) {
+    static const char *const prefixes[SPOOL_DEVICES_MAX / SPOOL_DEVICES_EACH] = {
+        [SPOOL_DEVICES_OPENCL / SPOOL_DEVICES_EACH] = "opencl:",
+        [SPOOL_DEVICES_VULKAN / SPOOL_DEVICES_EACH] = "vulkan:",
+    };
+    const char *prefix = device->is_cpu ? "cpu:" : prefixes[device->index / SPOOL_DEVICES_EACH];
+    snprintf(label, 24, "%s%u", prefix ? prefix : "", index);
 }
 
 static void write_uuid(const uint8_t bytes[16], char text[GPU_UUID_SIZE]) {
@@ -148,19 +158,18 @@ static void write_device_meta(struct spool_entities *entities, struct text name,
 }
 
 static uint32_t write_device(struct spool_entities *entities, const struct spool_device *device,
-                             struct text name, const char *uuid) {
-    uint32_t index = free_label(entities, device->index);
-    char label[16];
-    snprintf(label, sizeof label, "%u", index);
-    if (index < SPOOL_DEVICES_MAX)
-        entities->label_used[index] = true;
+                             struct text name, struct text vendor, const char *uuid) {
+    uint32_t index = take_index(entities, device->index);
+    char label[24];
+    write_label(device, index, label);
     write_device_meta(entities, name, label);
     return trace_write_device(
         entities->writer, &(struct row_device){
                               .index = index,
                               .label = trace_writer_string(entities->writer, text_of(label)),
                               .name = trace_writer_string(entities->writer, name),
-                              .vendor = trace_writer_string(entities->writer, TEXT("NVIDIA")),
+                              .vendor = trace_writer_string(
+                                  entities->writer, vendor.length ? vendor : TEXT("NVIDIA")),
                               .uuid = trace_writer_string(entities->writer, text_of(uuid)),
                               .memory_bytes = device->memory_bytes,
                               .multiprocessors = device->multiprocessors,
@@ -192,7 +201,7 @@ static bool row_of(uint32_t **rows, size_t *capacity, uint32_t id, struct status
 
 bool spool_entity_add_device(struct spool_entities *entities, unsigned process,
                              const struct spool_device *device, struct text name,
-                             struct status *status) {
+                             struct text vendor, struct status *status) {
     static const uint8_t none[16];
     struct spool_process_state *state = spool_process_state(entities, process, status);
     uint32_t id, *row;
@@ -215,7 +224,7 @@ bool spool_entity_add_device(struct spool_entities *entities, unsigned process,
     if (!row_of(&entities->device_rows, &entities->device_row_capacity, id, status, &row) && !row)
         return false;
     if (!*row)
-        *row = write_device(entities, device, name, uuid);
+        *row = write_device(entities, device, name, vendor, uuid);
     state->devices[device->index] = *row;
     if (*uuid && *row)
         gpu_counters_add(entities->gpus, uuid, *row);
@@ -231,7 +240,7 @@ uint32_t spool_entity_device(struct spool_entities *entities, unsigned process, 
     /* its SPOOL_DEVICE record was lost */
     if (!state->devices[index] &&
         !spool_entity_add_device(entities, process, &(struct spool_device){.index = index},
-                                 TEXT(""), status))
+                                 TEXT(""), TEXT(""), status))
         return 0;
     return state->devices[index];
 }
@@ -261,8 +270,10 @@ uint32_t spool_entity_queue(struct spool_entities *entities, unsigned process, u
 
 void spool_entities_finish(struct spool_entities *entities) {
     for (size_t i = 0; i < entities->lane_capacity; i++) {
-        if (entities->lanes[i])
+        if (entities->lanes[i]) {
             memory_free(entities->lanes[i]->strings);
+            spool_stacks_finish(&entities->lanes[i]->stacks);
+        }
         memory_free(entities->lanes[i]);
     }
     for (size_t i = 0; i < entities->process_state_capacity; i++)
@@ -272,6 +283,7 @@ void spool_entities_finish(struct spool_entities *entities) {
     memory_free(entities->device_rows);
     memory_free(entities->queue_rows);
     map_finish(&entities->threads);
+    spool_frame_rows_finish(&entities->frames);
     intern_finish(&entities->devices);
     intern_finish(&entities->queues);
     memset(entities, 0, sizeof *entities);

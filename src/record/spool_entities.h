@@ -11,6 +11,7 @@
 #include "record/gpu_counters.h"
 #include "record/processes.h"
 #include "record/record.h"
+#include "record/spool_stacks.h"
 #include "spool/spool.h"
 #include "trace/writer.h"
 
@@ -29,7 +30,8 @@ struct spool_entities {
         unsigned process;
         uint32_t thread;           /* row */
         struct spool_call pending; /* a long call without its end; head.kind 0: none */
-    } * *lanes;                    /* by number; NULL: unknown */
+        struct spool_stacks stacks;
+    } * *lanes; /* by number; NULL: unknown */
     size_t lane_capacity;
 
     struct spool_process_state {
@@ -48,11 +50,12 @@ struct spool_entities {
     size_t process_state_capacity;
 
     struct map threads; /* process and tid -> row */
+    struct spool_frame_rows frames;
 
     struct intern devices; /* by uuid */
     uint32_t *device_rows;
     size_t device_row_capacity;
-    bool label_used[SPOOL_DEVICES_MAX];
+    bool index_used[SPOOL_DEVICES_MAX];
 
     struct intern queues; /* by process, device, context and stream */
     uint32_t *queue_rows;
@@ -74,7 +77,7 @@ bool spool_entity_set_thread(struct spool_entities *entities, struct spool_lane_
                              struct status *status);
 bool spool_entity_add_device(struct spool_entities *entities, unsigned process,
                              const struct spool_device *device, struct text name,
-                             struct status *status);
+                             struct text vendor, struct status *status);
 /* Rows; 0 only when out of memory. */
 uint32_t spool_entity_thread(struct spool_entities *entities, unsigned process, int64_t tid,
                              struct status *status);

@@ -114,6 +114,7 @@ static void write_call(const struct spool_origin *origin, const struct spool_cal
         .class = call->class < CALL_CLASSES ? call->class : CALL_OTHER,
         .correlation = call->correlation,
         .result = call->result,
+        .stack = spool_stacks_row(&origin->lane->stacks, call->stack),
     };
     rows->calls++;
     trace_write_call(writer_of(origin), &row);
@@ -185,6 +186,24 @@ bool spool_handle_range_end(const struct spool_origin *origin, const struct spoo
     return !spool_check_span(rows, range->end, range->end) ||
            spool_range_end(&rows->ranges, writer_of(origin), origin->process, range->id, range->end,
                            origin->status);
+}
+
+bool spool_handle_queue_range(const struct spool_origin *origin,
+                              const struct spool_queue_range *range) {
+    struct spool_rows *rows = origin->rows;
+    if (!spool_check_span(rows, range->start, range->end) || !is_in_window(rows, range->start))
+        return true;
+    struct row_range row = {
+        .start = range->start,
+        .duration = range->end - range->start,
+        .name = spool_origin_string(origin, range->head.text),
+        .category = RANGE_ANNOTATION,
+    };
+    if (!find_queue(origin, range->device, range->context, range->stream, &row.queue))
+        return false;
+    trace_write_range(writer_of(origin), &row);
+    rows->ranges.written++;
+    return true;
 }
 
 bool spool_handle_mark(const struct spool_origin *origin, const struct spool_mark *mark) {

@@ -179,8 +179,11 @@ static bool handle_meta(const struct spool_origin *origin, const struct spool_me
             state->cost_ns = cost;
         return true;
     }
+    apis_meta(&rows->apis, key);
     if (text_is(key, "cuda.missing"))
         snprintf(rows->missing, sizeof rows->missing, "%.*s", TEXT_ARGS(value));
+    if (text_is(key, "cuda.incomplete"))
+        snprintf(rows->incomplete, sizeof rows->incomplete, "%.*s", TEXT_ARGS(value));
     if (text_is(key, "cuda.refused"))
         snprintf(rows->refused, sizeof rows->refused, "%.*s", TEXT_ARGS(value));
     if (text_is(key, "cuda.taken_over"))
@@ -190,6 +193,13 @@ static bool handle_meta(const struct spool_origin *origin, const struct spool_me
     if (text_is(key, "cuda.given_back_at"))
         update_takeover(&rows->takeover, value, false);
     return is_reserved(key) || write_meta(origin, key, value);
+}
+
+static bool handle_code(const struct spool_origin *origin, const struct spool_code *code) {
+    return spool_stacks_code(&origin->lane->stacks, code,
+                             spool_origin_string(origin, code->head.text),
+                             spool_origin_string(origin, code->file),
+                             spool_origin_text(origin, code->file), origin->status);
 }
 
 static bool handle_record(const struct spool_origin *origin, const struct spool_head *record) {
@@ -222,10 +232,12 @@ static bool handle_record(const struct spool_origin *origin, const struct spool_
         return spool_handle_memory(origin, whole);
     case SPOOL_ALLOCATION:
         return spool_handle_allocation(origin, whole);
-    case SPOOL_DEVICE:
-        return spool_entity_add_device(
-            entities, origin->process, whole,
-            spool_reader_text(entities->reader, origin->lane_number, record->text), origin->status);
+    case SPOOL_DEVICE: {
+        const struct spool_device *device = whole;
+        return spool_entity_add_device(entities, origin->process, device,
+                                       spool_origin_text(origin, record->text),
+                                       spool_origin_text(origin, device->vendor), origin->status);
+    }
     case SPOOL_QUEUE: {
         const struct spool_queue *named = whole;
         return spool_entity_queue(entities, origin->process, named->device, named->context,
@@ -240,6 +252,15 @@ static bool handle_record(const struct spool_origin *origin, const struct spool_
         return handle_meta(origin, whole);
     case SPOOL_PAUSED:
         return handle_paused(origin, whole);
+    case SPOOL_CODE:
+        return handle_code(origin, whole);
+    case SPOOL_CODE_LINES:
+        return spool_stacks_lines(&origin->lane->stacks, whole);
+    case SPOOL_FRAME:
+        return spool_stacks_frame(&origin->lane->stacks, &entities->frames, whole, entities->writer,
+                                  origin->status);
+    case SPOOL_QUEUE_RANGE:
+        return spool_handle_queue_range(origin, whole);
     default:
         origin->rows->invalid++;
         return true;

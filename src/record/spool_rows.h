@@ -6,6 +6,7 @@
 #ifndef RIDGE_RECORD_SPOOL_ROWS_H
 #define RIDGE_RECORD_SPOOL_ROWS_H
 
+#include "record/apis.h"
 #include "record/captures.h"
 #include "record/gpu_counters.h"
 #include "record/perf/perf.h"
@@ -30,9 +31,11 @@ struct spool_rows {
     struct captures captures; /* with --capture-range */
     int64_t clock_error;      /* the largest reported; -1: none */
     struct intern metas;      /* key=value pairs already written */
-    char missing[200];        /* why CUDA is not recorded, or "" */
-    char refused[80];         /* library of a profiler that could not use CUPTI, or "" */
-    struct takeover {         /* of CUPTI, by the program's profiler */
+    struct apis apis;
+    char missing[200];    /* why CUDA is not recorded, or "" */
+    char incomplete[200]; /* why a part of CUDA is not recorded, or "" */
+    char refused[80];     /* library of a profiler that could not use CUPTI, or "" */
+    struct takeover {     /* of CUPTI, by the program's profiler */
         char library[80];
         int64_t first, last_end; /* first takeover, last return */
         uint64_t begun, ended;   /* numbers, over all processes */

@@ -24,17 +24,22 @@ static void end_data(struct page_stream *stream) {
     output_printf(stream->output, "</script>\n");
 }
 
+static bool write_json(struct text json, const char *what, size_t index, struct output *output,
+                       struct status *status) {
+    struct page_stream stream;
+    if (!begin_data(&stream, "application/json", what, index, output, status))
+        return false;
+    page_stream_write(&stream, json.data, json.length);
+    end_data(&stream);
+    return true;
+}
+
 static bool write_report(const struct report *report, size_t index, struct output *output,
                          struct status *status) {
     struct buffer json = {0};
     struct output into = output_into(&json);
-    struct page_stream stream;
     bool ok = report_write_json(report, &into, status) && buffer_ok(&json, status) &&
-              begin_data(&stream, "application/json", "report", index, output, status);
-    if (ok) {
-        page_stream_write(&stream, json.data, json.length);
-        end_data(&stream);
-    }
+              write_json(buffer_as_text(&json), "report", index, output, status);
     buffer_finish(&json);
     return ok;
 }
@@ -78,8 +83,8 @@ static bool write_events(const struct report *report, size_t index, struct outpu
     return ok;
 }
 
-bool report_write_html(const struct report *const *reports, size_t count, struct output *output,
-                       struct page_summary *summary, struct status *status) {
+static bool write_page(const struct report *const *reports, size_t count, struct text difference,
+                       struct output *output, struct page_summary *summary, struct status *status) {
     struct text template = {(const char *)embedded_page_html, embedded_page_html_size};
     ptrdiff_t place = text_find(template, place_of_data);
     *summary = (struct page_summary){0};
@@ -87,7 +92,8 @@ bool report_write_html(const struct report *const *reports, size_t count, struct
         return status_fail(status, STATUS_UNSUPPORTED,
                            "this build's page has no place for data: build ridge again");
     output_write(output, template.data, (size_t)place);
-    if (!write_sections(output, status))
+    if (!write_sections(output, status) ||
+        (difference.length && !write_json(difference, "difference", 0, output, status)))
         return false;
     for (size_t i = 0; i < count; i++)
         if (!write_report(reports[i], i, output, status) ||
@@ -96,4 +102,15 @@ bool report_write_html(const struct report *const *reports, size_t count, struct
     size_t after = (size_t)place + sizeof place_of_data - 1;
     output_write(output, template.data + after, template.length - after);
     return true;
+}
+
+bool report_write_html(const struct report *const *reports, size_t count, struct output *output,
+                       struct page_summary *summary, struct status *status) {
+    return write_page(reports, count, TEXT(""), output, summary, status);
+}
+
+bool report_write_difference_html(const struct report *const reports[2], struct text difference,
+                                  struct output *output, struct page_summary *summary,
+                                  struct status *status) {
+    return write_page(reports, 2, difference, output, summary, status);
 }

@@ -7,12 +7,12 @@
 
 static void write_usual_figures(struct json *json, const struct report *report,
                                 const struct account *account) {
-    int64_t gpu_busy = account->busy + account->exposed_copy;
+    int64_t gpu_busy = account->kernel_union + account->exposed_copy;
     json_member_unsigned(json, "kernel_count", account->kernels);
     json_member_integer(json, "kernel_sum_ns", account->kernel_sum);
-    json_member_integer(json, "kernel_busy_ns", account->busy);
+    json_member_integer(json, "kernel_busy_ns", account->kernel_union);
     json_member_integer(json, "kernel_span_ns", account->kernel_span);
-    json_member_number(json, "kernel_util", wording_share(account->busy, account->kernel_span));
+    json_member_number(json, "kernel_util", wording_share(account->kernel_union, account->kernel_span));
     json_member_unsigned(json, "streams", account->queues);
     json_member_unsigned(json, "merged_intervals", account->kernel_blocks);
     json_member_unsigned(json, "n_gaps", account->kernel_gaps);
@@ -35,6 +35,7 @@ static void write_usual_figures(struct json *json, const struct report *report,
 static void write_account(struct json *json, const struct account *account, int64_t wall) {
     json_member_integer(json, "window_ns", account->window);
     json_member_integer(json, "busy_ns", account->busy);
+    json_member_integer(json, "exposed_communication_ns", account->exposed_communication);
     json_member_integer(json, "exposed_copy_ns", account->exposed_copy);
     json_member_integer(json, "idle_ns", account->idle);
     json_member_ratio(json, "utilisation", account->busy, account->window);
@@ -48,6 +49,9 @@ static void write_account(struct json *json, const struct account *account, int6
     json_member_integer(json, "kernel_sum_ns", account->kernel_sum);
     json_member_integer(json, "copy_sum_ns", account->copy_sum);
     json_member_integer(json, "set_sum_ns", account->set_sum);
+    json_member_unsigned(json, "collectives", account->collectives);
+    json_member_integer(json, "communication_sum_ns", account->communication_sum);
+    json_member_integer(json, "communication_union_ns", account->communication_union);
 }
 
 static void write_steady(struct json *json, const struct report *report,

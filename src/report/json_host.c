@@ -27,6 +27,22 @@ static bool write_api(struct json *json, const struct report *report, struct sta
     return ok;
 }
 
+static bool write_lines(struct json *json, const struct report *report, struct status *status) {
+    const struct lines *lines = &report->lines;
+    json_key(json, "lines");
+    json_begin_object(json);
+    json_member_unsigned(json, "calls", lines->calls);
+    json_member_unsigned(json, "named_calls", lines->named_calls);
+    json_member_integer(json, "device_ns", lines->device_time);
+    json_member_integer(json, "named_device_ns", lines->named_time);
+    json_member_integer(json, "idle_ns", lines->idle);
+    json_key(json, "list");
+    bool ok =
+        section_write_json(&section_lines, &(struct report_source){.report = report}, json, status);
+    json_end_object(json);
+    return ok;
+}
+
 static bool write_syncs(struct json *json, const struct report *report, struct status *status) {
     const struct syncs *syncs = &report->syncs;
     json_key(json, "syncs");
@@ -88,8 +104,32 @@ static void write_memory(struct json *json, const struct report *report) {
     json_end_object(json);
 }
 
+/* Those whose turns were counted; `depth` counts these around it. */
+static void write_loops(struct json *json, const struct report *report) {
+    const struct loops *loops = &report->steps.loops;
+    const struct trace *trace = report->model.trace;
+    json_key(json, "loops");
+    json_begin_array(json);
+    for (size_t i = 0; i < loops->count; i++) {
+        const struct program_loop *loop = &loops->list[i];
+        if (!loop->turns)
+            continue;
+        json_begin_object(json);
+        json_member_text(json, "file", trace_text(trace, trace->stack.file[loop->frame]));
+        json_member_unsigned(json, "line", loop->line);
+        json_member_text(json, "source", loop->text);
+        json_member_unsigned(json, "depth", loops_depth(loops, loop));
+        json_member_unsigned(json, "turns", loop->turns);
+        json_member_unsigned(json, "launches", loop->calls);
+        json_member_bool(json, "is_step",
+                         loops->steps == i + 1 && report->steps.source == STEPS_LOOP);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 static void write_steps(struct json *json, const struct report *report) {
-    static const char *const sources[] = {"none", "profiler", "ranges", "periodic"};
+    static const char *const sources[] = {"none", "profiler", "ranges", "loop", "periodic"};
     const struct steps *steps = &report->steps;
     uint64_t steady = steps->count - steps->warm_up;
     json_key(json, "steps");
@@ -99,6 +139,7 @@ static void write_steps(struct json *json, const struct report *report) {
     json_member_unsigned(json, "warm_up", steps->warm_up);
     json_member_bool(json, "settled", steps->settled);
     json_member_unsigned(json, "period", steps->period);
+    write_loops(json, report);
     json_member_measure(json, "min_ns", steps->min, steady);
     json_member_measure(json, "median_ns", steps->median, steady);
     json_member_mean(json, "mean_ns", steps->total, steady);
@@ -236,6 +277,7 @@ static void write_processors(struct json *json, const struct counters *counters)
 
 bool json_report_host(struct json *json, const struct report *report, struct status *status) {
     bool ok = write_api(json, report, status);
+    ok = write_lines(json, report, status) && ok;
     ok = write_syncs(json, report, status) && ok;
     write_memory(json, report);
     write_steps(json, report);

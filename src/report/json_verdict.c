@@ -10,7 +10,8 @@ static void write_text(struct json *json, const char *key, const char *value) {
 }
 
 static const char *evidence_kind_name(unsigned kind) {
-    static const char *const names[] = {"text", "kernel", "range", "call", "function", "gap"};
+    static const char *const names[] = {"text",     "kernel", "range", "call",
+                                        "function", "gap",    "line"};
     return names[kind];
 }
 
@@ -93,6 +94,25 @@ static void write_finding(struct json *json, const struct report *report,
     json_end_object(json);
 }
 
+/* The account that the sentences are about. */
+static void write_account(struct json *json, const struct report *report) {
+    const struct verdict *verdict = &report->verdict;
+    json_key(json, "account");
+    if (!verdict->device) {
+        json_null(json);
+        return;
+    }
+    json_begin_object(json);
+    json_key(json, "device");
+    json_text(json, model_device_key(&report->model, verdict->device));
+    json_member_integer(json, "window_ns", verdict->account.window);
+    json_member_integer(json, "busy_ns", verdict->account.busy);
+    json_member_integer(json, "exposed_communication_ns", verdict->account.exposed_communication);
+    json_member_integer(json, "exposed_copy_ns", verdict->account.exposed_copy);
+    json_member_integer(json, "idle_ns", verdict->account.idle);
+    json_end_object(json);
+}
+
 void json_report_verdict(struct json *json, const struct report *report) {
     const struct verdict *verdict = &report->verdict;
     json_key(json, "verdict");
@@ -106,6 +126,7 @@ void json_report_verdict(struct json *json, const struct report *report) {
     write_text(json, "caution", verdict->caution);
     json_member_string(json, "part", verdict->part);
     json_member_integer(json, "time_ns", verdict->time);
+    write_account(json, report);
     json_member_unsigned(json, "steps", verdict->steps);
     json_key(json, "roof_share");
     if (verdict->roof_share > 0)

@@ -29,7 +29,7 @@ struct judged {
 };
 
 static bool steady_steps(const struct report *report) {
-    if (report->narrowed || report->whole || report->steps.count < STEADY_STEPS_MIN)
+    if (report->narrowed || !report->steps_judged)
         return false;
     for (size_t i = 0; i < report->device_count; i++)
         if (report->devices[i].has_steady)
@@ -126,7 +126,8 @@ static void write_options(const struct report *report, bool steady, struct buffe
     const struct report_options *options = &report->options;
     const char *const given[][2] = {{"--device", options->device},
                                     {"--range", options->range},
-                                    {"--steps", steady          ? "steady"
+                                    {"--steps", report->loop    ? report->loop
+                                                : steady        ? "steady"
                                                 : report->whole ? "all"
                                                                 : options->steps},
                                     {"--window", options->window}};

@@ -162,14 +162,19 @@ static void write_culprits(struct markdown *document, const char *what,
     output_printf(document->output, "\n");
 }
 
-/* What keeps kernels from running: a cause of idle time, or copies that no kernel hides. */
-enum { LOSS_COPY = CAUSE_COUNT, LOSSES };
+/* What keeps compute kernels from running: a cause of idle time, or copies and communication that
+ * none of them hides. */
+enum { LOSS_COPY = CAUSE_COUNT, LOSS_COMMUNICATION, LOSSES };
 
 static int64_t loss_time(const struct report_device *device, unsigned loss) {
+    if (loss == LOSS_COMMUNICATION)
+        return device->account.exposed_communication;
     return loss == LOSS_COPY ? device->account.exposed_copy : device->gaps.cause_time[loss];
 }
 
 static const char *loss_name(unsigned loss) {
+    if (loss == LOSS_COMMUNICATION)
+        return "exposed communication";
     return loss == LOSS_COPY ? "exposed copy" : gap_cause_name(loss);
 }
 
@@ -189,6 +194,9 @@ static void write_loss(struct markdown *document, const struct report_device *de
     format_duration(loss_time(device, loss), time);
     if (loss == LOSS_COPY)
         markdown_line(document, "   - Evidence: copies and memsets ran for %s while no kernel ran",
+                      time);
+    else if (loss == LOSS_COMMUNICATION)
+        markdown_line(document, "   - Evidence: collectives ran for %s while no compute kernel ran",
                       time);
     else
         markdown_line(document, "   - Evidence: idle for %s in %s: %s", time,
@@ -361,6 +369,7 @@ static void write_account(struct markdown *document, size_t index) {
         const char *name;
         int64_t time;
     } rows[] = {{"busy", account->busy},
+                {"exposed communication", account->exposed_communication},
                 {"exposed copy", account->exposed_copy},
                 {"idle", account->idle},
                 {"window", account->window}};
@@ -370,6 +379,8 @@ static void write_account(struct markdown *document, size_t index) {
     table_column(&table, "time", TABLE_RIGHT);
     table_column(&table, "share", TABLE_RIGHT);
     for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        if (rows[i].time == 0 && strcmp(rows[i].name, "exposed communication") == 0)
+            continue;
         table_cell(&table, text_of(rows[i].name));
         table_cell(&table, text_of(format_duration(rows[i].time, text)));
         table_cell(&table,

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "report/judge.h"
 #include "report/select.h"
+#include "trace/writer.h"
 
 static void finish_device(struct report_device *device) {
     gaps_finish(&device->gaps);
@@ -63,6 +64,7 @@ enum run_question {
     ASK_ALL_KERNELS,
     ASK_MEDIAN_DELAY,
     ASK_CALLS,
+    ASK_LINES,
     ASK_SYNCS,
     ASK_RANGES,
     ASK_SAMPLES,
@@ -88,6 +90,9 @@ static bool ask_run(struct report *report, enum run_question question, struct st
                                      status);
     case ASK_CALLS:
         return calls_find(model, host, &report->calls, status);
+    case ASK_LINES:
+        return lines_find(model, &report->host, selections_of(report), host, &report->lines,
+                          status);
     case ASK_SYNCS:
         return syncs_find(model, &report->host, host, &report->syncs, status);
     case ASK_RANGES:
@@ -123,7 +128,7 @@ static bool ask(void *context, size_t index, struct status *status) {
 static bool prepare(void *context, size_t index, struct status *status) {
     struct report *report = context;
     if (index)
-        return steps_find(&report->model, &report->steps, status);
+        return steps_find(&report->model, report->loop, &report->steps, status);
     if (!host_build(&report->host, &report->model, status) ||
         !gaps_sum_threads(&report->model, &report->host, &report->gap_totals, status) ||
         !trace_load(report->model.trace, TABLE_ALLOCATION, NULL, status) ||
@@ -193,22 +198,71 @@ static bool list_devices(const struct report *report, uint32_t **ids, size_t *co
     return *ids != NULL;
 }
 
+/* The share of the kernel time from `since` on that is in the window. */
+static double share_of_work(const struct model *model, uint32_t device, int64_t since,
+                            struct window window) {
+    double whole = 0, inside = 0;
+    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
+        bool kernel = model->trace->activity.kind[i] == ACTIVITY_KERNEL;
+        double duration = kernel ? (double)model->trace->activity.duration[i] : 0;
+        int64_t start = model->trace->activity.start[i];
+        if (start < since)
+            continue;
+        whole += duration;
+        if (start >= window.start && start < window.end)
+            inside += duration;
+    }
+    return whole > 0 ? inside / whole : 0;
+}
+
+static double recorded_time(const struct report *report, uint32_t session, int64_t start,
+                            int64_t end) {
+    return (double)end - (double)start -
+           (double)pauses_within(&report->pauses, session, start, end);
+}
+
+/* Whether the steps found, warm-up included, are the run: they have at least half of the device's
+ * time and of its kernel time. In a recording of a program from its start, what precedes the first
+ * step is start-up and does not count. Otherwise the steps are a detail, and the run is judged. */
+static bool steps_cover(const struct report *report, uint32_t device) {
+    const struct model *model = &report->model;
+    const struct steps *steps = &report->steps;
+    struct window window, run;
+    uint32_t session = model->trace->device_session[device];
+    if (!steps_window(model, steps, device, 0, steps->count - 1, &window) ||
+        !model_device_window(model, device, &run))
+        return false;
+    struct text format = trace_meta(model->trace, META_SOURCE_FORMAT);
+    bool imported = format.length && !text_is(format, "ridge");
+    int64_t since = imported ? run.start : window.start;
+    double wall = recorded_time(report, session, since, run.end);
+    double covered = recorded_time(report, session, window.start, window.end);
+    return 2 * covered >= wall && 2 * share_of_work(model, device, since, window) >= 1;
+}
+
 /* "all" is no selection. Where nothing is selected and the part that a verdict is about is wanted,
  * that is the steady steps, if some device has work in them. */
 static void choose_part(struct report *report, const uint32_t *ids, size_t count) {
     struct report_options *options = &report->options;
     const struct steps *steps = &report->steps;
     struct window window;
+    bool found = false;
     if (options->steps && strcmp(options->steps, "all") == 0) {
         options->steps = NULL;
         report->whole = true;
     }
-    if (!options->steady || report->whole || options->range || options->steps || options->window ||
+    if (report->whole || options->range || options->steps || options->window ||
         steps->count < STEADY_STEPS_MIN)
         return;
-    for (size_t i = 0; i < count && !options->steps; i++)
-        if (steps_window(&report->model, steps, ids[i], steps->warm_up, steps->count - 1, &window))
-            options->steps = "steady";
+    for (size_t i = 0; i < count; i++)
+        if (steps_window(&report->model, steps, ids[i], steps->warm_up, steps->count - 1,
+                         &window)) {
+            found = true;
+            report->steps_judged |= steps_cover(report, ids[i]);
+        }
+    report->steps_remark = found && !report->steps_judged;
+    if (options->steady && report->steps_judged)
+        options->steps = "steady";
     report->steady_by_default = options->steps != NULL;
 }
 
@@ -254,6 +308,10 @@ bool report_build(struct report *report, struct trace *trace, const struct repor
                   struct status *status) {
     memset(report, 0, sizeof *report);
     report->options = *options;
+    if (options->steps && select_is_loop(options->steps)) {
+        report->loop = options->steps;
+        report->options.steps = "steady";
+    }
     bool ok =
         model_build(&report->model, trace, status) &&
         pauses_find(&report->model, &report->pauses, status) &&
@@ -265,7 +323,7 @@ bool report_build(struct report *report, struct trace *trace, const struct repor
     if (ok && report->options.keep_replay)
         ok = keep_replay(report, status);
     for (size_t i = 0; i < report->device_count && ok; i++) {
-        report->kernel_busy += report->devices[i].account.busy;
+        report->kernel_busy += report->devices[i].account.kernel_union;
         launches_add(&report->launches, &report->devices[i].launches);
     }
     if (!ok)
@@ -287,6 +345,7 @@ void report_finish(struct report *report) {
     selection_finish(&report->host_selection);
     kernels_finish(&report->kernels);
     calls_finish(&report->calls);
+    lines_finish(&report->lines);
     syncs_finish(&report->syncs);
     ranges_finish(&report->ranges);
     samples_finish(&report->samples);

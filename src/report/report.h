@@ -19,6 +19,7 @@
 #include "analysis/host.h"
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
+#include "analysis/lines.h"
 #include "analysis/memory_use.h"
 #include "analysis/model.h"
 #include "analysis/operators.h"
@@ -40,7 +41,8 @@ struct report_options {
     const char *trace_name;     /* as the user gave it */
     const char *device;         /* label of the one device to report on; NULL: all that worked */
     const char *range;          /* NULL: the whole run */
-    const char *steps;          /* "A-B", "A", "steady" or "all"; steps count from 1 */
+    const char *steps;          /* "A-B", "A", "steady" or "all"; steps count from 1; or "FILE:LINE"
+                                   of a loop, whose steady turns are then meant */
     const char *window;         /* "T1,T2" from the run's start: 10ms,1.5s */
     bool steady;                /* without any of these: the part that a verdict is about */
     unsigned top;               /* rows of each table */
@@ -74,6 +76,8 @@ struct report {
     size_t device_count;
     bool narrowed;                   /* by --range, --steps or --window */
     bool whole;                      /* --steps all; options.steps is NULL then */
+    bool steps_judged;               /* the verdict is about the steady steps by default */
+    bool steps_remark;               /* steps were found, but are less than half of the run */
     bool steady_by_default;          /* options.steps is "steady" because of options.steady */
     struct selection host_selection; /* host time of the selection; used when narrowed */
 
@@ -85,6 +89,7 @@ struct report {
 
     /* Of the host. */
     struct calls calls;
+    struct lines lines;
     struct syncs syncs;
     struct ranges ranges;
     struct samples samples;
@@ -93,6 +98,7 @@ struct report {
     struct operators operators; /* on the CPU; empty where a device worked */
     struct counters counters;
     struct memory_use *memory; /* by device id; [0] host */
+    const char *loop;          /* options.steps named it; options.steps is "steady" then; or NULL */
     struct steps steps;
     struct data_quality quality;
 
@@ -140,6 +146,11 @@ struct page_summary {
 /* A page for browsers about one or two traces. */
 bool report_write_html(const struct report *const *reports, size_t count, struct output *output,
                        struct page_summary *summary, struct status *status);
+
+/* The same about two traces, with what changed between them: JSON of ridge diff. */
+bool report_write_difference_html(const struct report *const reports[2], struct text difference,
+                                  struct output *output, struct page_summary *summary,
+                                  struct status *status);
 
 /* Length of the run without pauses: of all recordings in the trace, one after another. */
 int64_t report_wall(const struct report *report);

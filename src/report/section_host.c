@@ -16,6 +16,24 @@ static bool steps_note(const void *source, struct buffer *line) {
     return steps->count > 0;
 }
 
+/* "Loop: train.py:42 for batch in loader: 1,200 turns", indented by depth. */
+static bool loop_sentence(const struct report *report, size_t index, struct buffer *line) {
+    const struct loops *loops = &report->steps.loops;
+    char count[FORMAT_PLURAL_SIZE];
+    for (size_t i = 0; i < loops->count; i++) {
+        const struct program_loop *loop = &loops->list[i];
+        if (!loop->turns || index-- > 0)
+            continue;
+        buffer_string(line, loops_depth(loops, loop) ? "Inside: " : "Loop: ");
+        loops_format(&report->model, loop, line);
+        buffer_printf(line, " (%s%s)", format_plural(loop->turns, "turn", "turns", count),
+                      loops->steps == i + 1 && report->steps.source == STEPS_LOOP ? ", the steps"
+                                                                                  : "");
+        return true;
+    }
+    return false;
+}
+
 static bool steps_sentence(const void *source, size_t index, struct buffer *line) {
     const struct steps *steps = &REPORT(source)->steps;
     char a[FORMAT_PLURAL_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], d[FORMAT_SIZE];
@@ -37,7 +55,7 @@ static bool steps_sentence(const void *source, size_t index, struct buffer *line
                       steps->warm_up ? "Steady" : "All", format_duration(steps->median, a),
                       format_duration(steps->min, b), format_duration(steps->max, c),
                       format_percent(steps->variation, d));
-    return index == 2;
+    return index == 2 || (index > 2 && loop_sentence(REPORT(source), index - 3, line));
 }
 
 const struct section section_steps = {

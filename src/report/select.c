@@ -57,19 +57,27 @@ static bool find_window(const struct report *report, struct window *window, stru
                        (double)(report->model.last - report->model.first) * 1e-9);
 }
 
+bool select_is_loop(const char *steps) {
+    const char *colon = strrchr(steps, ':');
+    return colon && colon > steps && colon[1] &&
+           strspn(colon + 1, "0123456789") == strlen(colon + 1);
+}
+
 /* "A-B" or "A", counted from 1; 0 and 0 for "steady" and "all". */
 static bool parse_steps(const char *given, uint64_t *first, uint64_t *last, struct status *status) {
     *first = *last = 0;
-    if (strcmp(given, "steady") == 0 || strcmp(given, "all") == 0)
+    if (strcmp(given, "steady") == 0 || strcmp(given, "all") == 0 || select_is_loop(given))
         return true;
     const char *dash = strchr(given, '-');
     struct text from = dash ? (struct text){given, (size_t)(dash - given)} : text_of(given);
     if (text_to_u64(from, first) && text_to_u64(dash ? text_of(dash + 1) : from, last) &&
         *first >= 1 && *last >= *first)
         return true;
-    return status_fail(status, STATUS_USAGE,
-                       "--steps takes A-B, counted from 1, \"steady\" or \"all\"; not \"%s\"",
-                       given);
+    return status_fail(
+        status, STATUS_USAGE,
+        "--steps takes A-B, counted from 1, \"steady\", \"all\" or the FILE:LINE of a loop; "
+        "not \"%s\"",
+        given);
 }
 
 bool select_steps(const struct report *report, size_t *first, size_t *last, struct status *status) {

@@ -5,6 +5,8 @@
 
 #include "report/report.h"
 
+/* Whether a value of --steps names a loop: "FILE:LINE". */
+bool select_is_loop(const char *steps);
 /* Whether the options make sense by themselves: for saying so before a long import. */
 bool select_check(const struct report_options *options, struct status *status);
 /* Fills report->narrowed and report->host_selection; the steps must be known already. */

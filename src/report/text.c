@@ -187,6 +187,11 @@ static void write_scope(struct text_writer *writer) {
     text_wrapped(writer, "  Judged: ", "    ", buffer_as_text(&part));
     if (report->steady_by_default)
         text_line(writer, "  (--steps all judges the whole run)");
+    else if (report->steps_remark)
+        text_line(writer,
+                  "  (the %zu steps found are less than half of it; --steps steady judges "
+                  "them)",
+                  report->steps.count);
     writer->failed |= part.failed;
     buffer_finish(&part);
 }

@@ -38,6 +38,9 @@ void text_account(struct text_writer *writer, const struct report_device *device
     text_section(writer, "Where the time goes", "%s, %s", format_duration(account->window, window),
                  name.failed ? "" : (buffer_byte(&name, 0), name.data));
     account_row(writer, "busy", account->busy, account->window, GREEN);
+    if (account->collectives)
+        account_row(writer, "exposed comm", account->exposed_communication, account->window,
+                    YELLOW);
     account_row(writer, "exposed copy", account->exposed_copy, account->window, YELLOW);
     account_row(writer, "idle", account->idle, account->window, RED);
     write_causes(writer, &device->gaps);
@@ -110,6 +113,7 @@ static struct value main_cause(const struct gaps *gaps) {
 DEVICE(device_name, device_words(of, at, words))
 DEVICE(device_window, value_integer(at->account.window))
 DEVICE(device_busy, value_ratio(at->account.busy, at->account.window))
+DEVICE(device_communication, value_ratio(at->account.exposed_communication, at->account.window))
 DEVICE(device_copy, value_ratio(at->account.exposed_copy, at->account.window))
 DEVICE(device_idle, value_ratio(at->account.idle, at->account.window))
 DEVICE(device_cause, main_cause(&at->gaps))
@@ -117,6 +121,7 @@ DEVICE(device_cause, main_cause(&at->gaps))
 static const struct column device_columns[] = {
     {NULL, "time", UNIT_NS, 0, device_window},
     {NULL, "busy", UNIT_SHARE, 0, device_busy},
+    {NULL, "comm", UNIT_SHARE, 0, device_communication},
     {NULL, "exposed copy", UNIT_SHARE, 0, device_copy},
     {NULL, "idle", UNIT_SHARE, 0, device_idle},
     {NULL, "mostly in", UNIT_TEXT, 0, device_cause},

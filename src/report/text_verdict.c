@@ -44,6 +44,11 @@ static void write_row(struct text_writer *writer, const struct verdict *verdict,
     output_printf(writer->output, "\n");
     if (finding->fix_count && !finding->minor)
         text_wrapped(writer, "     ", "     ", text_of(finding->fixes[0].words));
+    for (size_t i = 0; i < finding->evidence_count && !finding->minor; i++)
+        if (finding->evidence[i].kind == EVIDENCE_LINE) {
+            text_wrapped(writer, "     ", "     ", text_of(finding->evidence[i].words));
+            break;
+        }
 }
 
 void text_verdict(struct text_writer *writer, bool all) {

@@ -203,7 +203,7 @@ struct account_line {
 
 struct account_change {
     const struct outcome_device *before, *after;
-    struct account_line lines[3 + CAUSE_COUNT];
+    struct account_line lines[4 + CAUSE_COUNT];
     size_t count;
 };
 
@@ -239,6 +239,9 @@ static void add_line(struct account_change *account, const char *indent, const c
 static void fill_account(struct account_change *account) {
     const struct outcome_device *before = account->before, *after = account->after;
     add_line(account, "", "busy", before->busy, after->busy);
+    if (before->exposed_communication || after->exposed_communication)
+        add_line(account, "", "exposed communication", before->exposed_communication,
+                 after->exposed_communication);
     add_line(account, "", "exposed copy", before->exposed_copy, after->exposed_copy);
     add_line(account, "", "idle", before->idle, after->idle);
     for (unsigned cause = 0; cause < CAUSE_COUNT; cause++)
@@ -426,6 +429,7 @@ bool whatif_print(const struct whatif *whatif, bool markdown, unsigned width, st
 DEVICE(device_key, value_text(model_device_key(&of->model, at->device)))
 DEVICE(device_window, value_integer(at->window))
 DEVICE(device_busy, value_integer(at->busy))
+DEVICE(device_exposed_communication, value_integer(at->exposed_communication))
 DEVICE(device_exposed_copy, value_integer(at->exposed_copy))
 DEVICE(device_idle, value_integer(at->idle))
 
@@ -433,6 +437,7 @@ static const struct column device_columns[] = {
     {"device", NULL, UNIT_TEXT, 0, device_key},
     {"window_ns", NULL, UNIT_NS, 0, device_window},
     {"busy_ns", NULL, UNIT_NS, 0, device_busy},
+    {"exposed_communication_ns", NULL, UNIT_NS, 0, device_exposed_communication},
     {"exposed_copy_ns", NULL, UNIT_NS, 0, device_exposed_copy},
     {"idle_ns", NULL, UNIT_NS, 0, device_idle},
     {0},

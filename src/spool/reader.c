@@ -199,6 +199,10 @@ static const uint16_t min_bytes[SPOOL_KINDS] = {
     [SPOOL_DROPPED] = sizeof(struct spool_dropped),
     [SPOOL_META] = sizeof(struct spool_meta),
     [SPOOL_PAUSED] = sizeof(struct spool_paused),
+    [SPOOL_CODE] = sizeof(struct spool_code),
+    [SPOOL_FRAME] = sizeof(struct spool_frame),
+    [SPOOL_CODE_LINES] = sizeof(struct spool_code_lines),
+    [SPOOL_QUEUE_RANGE] = sizeof(struct spool_queue_range),
     [SPOOL_ALLOCATION] = sizeof(struct spool_allocation),
 };
 

@@ -29,7 +29,7 @@
 #define SPOOL_VARIABLE "RIDGE_SPOOL" /* the folder */
 #define SPOOL_OPTIONS "RIDGE_PROBE"  /* options of the probe, see probe/probe.h */
 enum {
-    SPOOL_VERSION = 2,
+    SPOOL_VERSION = 3,
     SPOOL_SEGMENT_BYTES = 1 << 20, /* maximum; the first segments of a lane are shorter */
     SPOOL_RECORD_MAX = 8192,
     SPOOL_TEXT_MAX = 4096,
@@ -54,11 +54,15 @@ enum spool_kind {
     SPOOL_MEMORY, /* struct spool_memory */
     SPOOL_DEVICE, /* struct spool_device: before its first activity */
     SPOOL_QUEUE,
-    SPOOL_CLOCK,      /* error bound of the device's clock against CLOCK_MONOTONIC */
-    SPOOL_DROPPED,    /* number of records lost by the source, and why */
-    SPOOL_META,       /* key and value */
-    SPOOL_PAUSED,     /* struct spool_paused: the process is not recorded */
-    SPOOL_ALLOCATION, /* struct spool_allocation: a sampled allocation, or its release */
+    SPOOL_CLOCK,   /* error bound of the device's clock against CLOCK_MONOTONIC */
+    SPOOL_DROPPED, /* number of records lost by the source, and why */
+    SPOOL_META,    /* key and value */
+    SPOOL_PAUSED,  /* struct spool_paused: the process is not recorded */
+    SPOOL_CODE,    /* struct spool_code: before its first frame in the lane */
+    SPOOL_CODE_LINES,
+    SPOOL_FRAME,       /* struct spool_frame: before the first record of that stack in the lane */
+    SPOOL_QUEUE_RANGE, /* struct spool_queue_range: a label of a queue's work */
+    SPOOL_ALLOCATION,  /* struct spool_allocation: a sampled allocation, or its release */
     SPOOL_KINDS
 };
 
@@ -88,8 +92,8 @@ struct spool_call {
     uint32_t duration; /* UINT32_MAX: see above */
     uint32_t correlation;
     int32_t result;
-    uint8_t class; /* enum call_class */
-    uint8_t unused[3];
+    uint32_t class : 8;  /* enum call_class */
+    uint32_t stack : 24; /* number of a frame, or 0 */
 };
 struct spool_kernel {
     struct spool_head head;
@@ -145,11 +149,15 @@ struct spool_memory {
     uint8_t released, memory_kind, unused[2];
     int64_t tid; /* of the calling thread; 0: unknown */
 };
+/* Each API numbers its devices from its own base. */
+enum { SPOOL_DEVICES_EACH = 64, SPOOL_DEVICES_OPENCL = 64, SPOOL_DEVICES_VULKAN = 128 };
 struct spool_device {
     struct spool_head head; /* text: the name */
     uint32_t index, multiprocessors, clock_khz, major, minor, warp, threads_per_multiprocessor,
         registers_per_multiprocessor, shared_per_multiprocessor, blocks_per_multiprocessor,
-        shared_per_block_reserved, unused;
+        shared_per_block_reserved;
+    uint32_t vendor; /* text number; 0: NVIDIA */
+    uint32_t is_cpu, unused;
     uint64_t memory_bytes, bandwidth;
     uint8_t uuid[16];
 };
@@ -180,6 +188,34 @@ struct spool_allocation {
 struct spool_paused {
     struct spool_head head;
     int64_t start, end; /* end 0: not ended */
+};
+
+/* A Python code object. Its line table follows in parts of SPOOL_CODE_LINES. Numbers of code
+ * objects and frames belong to the lane; a lane may use a number again for another one. */
+struct spool_code {
+    struct spool_head head; /* text: the qualified name */
+    uint32_t number;
+    uint32_t file; /* text number */
+    int32_t first_line;
+    uint32_t format; /* enum cpython_lines */
+    uint32_t table_bytes, unused;
+};
+struct spool_code_lines {
+    struct spool_head head;
+    uint32_t number, offset, bytes, unused; /* the bytes follow */
+};
+/* A stack: a frame and the stack of its caller. */
+struct spool_frame {
+    struct spool_head head;
+    uint32_t number, parent; /* parent 0: the outermost frame */
+    uint32_t code;
+    int32_t offset; /* of the instruction, in bytes */
+};
+
+struct spool_queue_range {
+    struct spool_head head; /* text: the name */
+    int64_t start, end;
+    uint32_t device, context, stream, unused;
 };
 
 /* ---- Writing, in the target -------------------------------------------------------------- */

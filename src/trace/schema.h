@@ -49,8 +49,19 @@
 #define QUEUE_COLUMNS(X)                                                                           \
     X(device, DEVICE) X(process, PROCESS) X(context, U64) X(stream, I64) X(name, STRING)
 
-/* A node of the tree of stacks: a frame and the stack of its caller. */
-#define STACK_COLUMNS(X) X(parent, STACK) X(function, STRING) X(module, STRING)
+/* A node of the tree of stacks: a frame and the stack of its caller. 0 and "": unknown. */
+#define STACK_COLUMNS(X)                                                                           \
+    X(parent, STACK)                                                                               \
+    X(function, STRING)                                                                            \
+    X(module, STRING)                                                                              \
+    X(file, STRING)                                                                                \
+    X(line, U32)                                                                                   \
+    X(offset, U32)        /* of the instruction from the start of the function, in bytes */        \
+    X(function_line, U32) /* where the function begins in the file */                              \
+    X(statement, U32)     /* first line of the statement that the line belongs to */               \
+    X(source, STRING)     /* text of the line */                                                   \
+    X(loops, STRING)      /* of the function around the line, outermost first: "LINE TEXT" each,   \
+                             separated by newlines */
 
 /* Work on a device. */
 #define ACTIVITY_COLUMNS(X)                                                                        \
@@ -86,7 +97,8 @@
     X(class, U8) /* enum call_class */                                                             \
     X(correlation, U64)                                                                            \
     X(result, I64) /* return value of the API; 0 = success */                                      \
-    X(detail, STRING)
+    X(detail, STRING)                                                                              \
+    X(stack, STACK) /* of the caller */
 
 /* A named interval of a thread or, if queue is set, of a queue. */
 #define RANGE_COLUMNS(X)                                                                           \

@@ -53,7 +53,7 @@ static int64_t time_to_move(const struct replay *replay, uint32_t activity, doub
 static void unblock_call(struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
     run->call_cost[call] = MIN(run->call_cost[call], replay->copy_call);
-    if (text_find(call_name(replay, call), "Async") >= 0)
+    if (call_is_asynchronous(call_name(replay, call)))
         run->call_removed[call] = 1;
 }
 

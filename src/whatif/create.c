@@ -182,16 +182,12 @@ static bool is_synchronous(const struct replay *replay, uint32_t device) {
     return launched && inside * 10 >= launched * 9;
 }
 
-static bool names_asynchronous(struct text name) {
-    return text_find(name, "Async") >= 0;
-}
-
 /* Copies block by their name, or when one side is pageable memory; only if the call did not end
  * before its activity started. */
 static bool find_blocking(struct replay *replay, struct status *status) {
     const struct model *model = replay->source.model;
     struct name_trait asynchronous;
-    if (!name_trait_begin(&asynchronous, replay->trace, names_asynchronous, status))
+    if (!name_trait_begin(&asynchronous, replay->trace, call_is_asynchronous, status))
         return false;
     for (uint32_t device = 1; device < replay->devices; device++) {
         bool synchronous = is_synchronous(replay, device);

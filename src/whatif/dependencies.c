@@ -83,7 +83,8 @@ static void add_recorded_wait(struct finder *finder, size_t row) {
     if (trace->wait.kind[row] != WAIT_STREAM_EVENT || waiting == NO_ROW || recorded == NO_ROW ||
         awaited == 0 || awaited == queue)
         return;
-    uint32_t before = last_launched(finder, awaited, replay->call_start[recorded]);
+    /* what the recording call itself launched included (OpenCL) */
+    uint32_t before = last_launched(finder, awaited, replay->call_start[recorded] + 1);
     uint32_t after = first_launched(finder, queue, replay->call_start[waiting]);
     if (before == NO_ROW || after == NO_ROW || before == after)
         return;

@@ -203,9 +203,10 @@ struct sweep {
     struct takers *takers;
     const struct selection *windows;
     struct outcome_device *device;
-    size_t cursor;        /* of windows, for idle time */
-    int64_t kernels, all; /* latest ends so far */
-    size_t kernel_cursor, all_cursor, taker_cursor;
+    size_t cursor;                 /* of windows, for idle time */
+    int64_t kernels, compute, all; /* latest ends so far */
+    size_t kernel_cursor, compute_cursor, all_cursor, taker_cursor;
+    int64_t kernel_union;
 };
 
 static void add_idle(struct sweep *sweep, int64_t start, int64_t end, uint32_t next) {
@@ -245,10 +246,17 @@ static void add_activity(struct sweep *sweep, uint32_t row) {
         sweep->device->idle -= selection_overlap(sweep->windows, from, end, &sweep->all_cursor);
         sweep->all = end;
     }
-    if (sweep->run->replay->trace->activity.kind[row] == ACTIVITY_KERNEL && end > sweep->kernels) {
+    if (sweep->run->replay->trace->activity.kind[row] != ACTIVITY_KERNEL)
+        return;
+    if (end > sweep->kernels) {
         int64_t from = MAX(start, sweep->kernels);
-        sweep->device->busy += selection_overlap(sweep->windows, from, end, &sweep->kernel_cursor);
+        sweep->kernel_union += selection_overlap(sweep->windows, from, end, &sweep->kernel_cursor);
         sweep->kernels = end;
+    }
+    if (end > sweep->compute && !model_communicates(sweep->run->replay->source.model, row)) {
+        int64_t from = MAX(start, sweep->compute);
+        sweep->device->busy += selection_overlap(sweep->windows, from, end, &sweep->compute_cursor);
+        sweep->compute = end;
     }
 }
 
@@ -265,7 +273,7 @@ static bool account_device_of(const struct run *run, const struct call_sums *sum
     if (ok && windows.count) {
         struct sweep sweep = {
             .run = run, .sums = sums, .takers = takers, .windows = &windows, .device = device};
-        sweep.kernels = sweep.all = windows.windows[0].start;
+        sweep.kernels = sweep.compute = sweep.all = windows.windows[0].start;
         device->window = device->idle = selection_length(&windows);
         for (size_t i = 0; i < count; i++) {
             uint32_t row = (uint32_t)(first + (order ? order[i] : i));
@@ -273,7 +281,8 @@ static bool account_device_of(const struct run *run, const struct call_sums *sum
                 add_activity(&sweep, row);
         }
         add_idle(&sweep, sweep.all, windows.windows[windows.count - 1].end, NO_ROW);
-        device->exposed_copy = device->window - device->idle - device->busy;
+        device->exposed_communication = sweep.kernel_union - device->busy;
+        device->exposed_copy = device->window - device->idle - sweep.kernel_union;
     }
     memory_free(order);
     selection_finish(&windows);

@@ -314,7 +314,8 @@ static bool find_await(struct finder *finder, size_t call, struct status *status
     return true;
 }
 
-/* A call that records an awaited event covers the last activity of its queue. */
+/* A call that records an awaited event covers the last activity of its queue: in OpenCL, that which
+ * it launched itself. */
 static void record_event(struct finder *finder, uint32_t call) {
     uint64_t *recorded = finder->recorded.count ? map_find(&finder->recorded, call) : NULL;
     if (recorded && !(*recorded & EVENT_RECORDED))
@@ -351,11 +352,11 @@ static bool walk_calls(struct finder *finder, struct status *status) {
         uint32_t call = order ? order[i] : (uint32_t)i;
         if (!is_outer(replay, call))
             continue;
-        record_event(finder, call);
         from[call] = (uint32_t)replay->awaits.count;
         ok = find_await(finder, call, status);
         until[call] = (uint32_t)replay->awaits.count;
         note_launched(finder, call);
+        record_event(finder, call);
     }
     struct waits sorted = {.first = replay->awaits.first};
     for (size_t i = 0; i < replay->calls && ok; i++) {

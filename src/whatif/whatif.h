@@ -69,7 +69,7 @@ void replay_destroy(struct replay *replay);
 /* One device of an outcome; exact sums as in struct account. */
 struct outcome_device {
     uint32_t device;
-    int64_t window, busy, exposed_copy, idle; /* of the new run */
+    int64_t window, busy, exposed_communication, exposed_copy, idle; /* of the new run */
     int64_t cause[CAUSE_COUNT];               /* of the idle time */
 };
 

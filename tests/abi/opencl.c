@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "abi/opencl.h"
+#include "abi/opencl_dispatch.h"
 #include "abi/opencl_symbols.h"
 
 #if defined(__has_include)
@@ -33,6 +34,10 @@ OPENCL_CALLS(CALL)
 OPENCL_RELEASES(CALL)
 OPENCL_OPTIONAL_CALLS(CALL)
 OPENCL_CREATIONS(CREATION)
+
+#define ORDER(name)                                                                                \
+    _Static_assert(offsetof(cl_icd_dispatch, name) == OPENCL_AT_##name * sizeof(void *), #name);
+OPENCL_DISPATCH(ORDER)
 
 static int wrong;
 

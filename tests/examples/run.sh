@@ -48,6 +48,11 @@ link() {
     $cc $strict -o "$1" "$2" $(pkg-config --cflags ridge) $3
 }
 
+# A folder is one program.
+link_folder() {
+    $cc $strict -o "$1" -I"$root/examples" "$2"/*.c $(pkg-config --cflags ridge) $3
+}
+
 run_example() {
     local name=$1 device=$2
     (cd "$scratch" && "$scratch/$name" "$device") > "$scratch/printed" || return 1
@@ -65,6 +70,10 @@ check_examples() {
         done
         check "$name.c with the static library" link "$scratch/$name" "$source" "$static"
         check "$name of the static library" run_example "$name" cpu
+    done
+    check "rwkv with the shared library" link_folder "$scratch/rwkv" "$root/examples/rwkv" "$shared -lm"
+    for device in $devices; do
+        check "rwkv on $device" run_example rwkv "$device"
     done
     check "an unknown device is a failure" fails_with_message "$scratch/forward" nonsense
 }

@@ -110,6 +110,37 @@ cuda_little_memory() {
     [ -z "${SAN:-}" ] || cannot "a sanitizer needs memory" || return 1
     cuda_record -c 0 little_memory 3000 && ! seen '0 ended dropped=0'
 }
+# Every call to CUPTI and the driver fails once, in its turn: the program ends as usual, and what is
+# missing is counted or explained.
+cuda_failing_calls() {
+    local nth step=1 name lines bad=0
+    for ((nth = 1; nth < 5000; nth += step)); do
+        rm -f "$scratch/failed"
+        STANDIN=fail:$nth STANDIN_FAILED=$scratch/failed cuda_record 0 "$@" > "$scratch/output" 2>&1 || {
+            cat "$scratch/output"
+            bad=1
+        }
+        [ -e "$scratch/failed" ] || break
+        name=$(cat "$scratch/failed") step=1
+        case $name in
+        cuptiEnableCallback) step=23 ;; # one for each function
+        cuDevice* | cuDriver* | cuptiGetDeviceId) continue ;; # only the description of a device
+        cuptiActivityFlushAll) [ "$1" = plain ] || continue ;; # without launches nothing is outstanding
+        esac
+        lines='^0 wait \|^0 kernel \|^cuda '
+        case $name in # a wait is for an unknown stream then
+        cuptiGetStreamIdEx | cuStreamIsCapturing | cuStreamGetCtx | cuptiGetContextId) lines='^0 kernel ' ;;
+        esac
+        cmp -s <(grep "$lines" "$scratch/seen") <(grep "$lines" "$scratch/undisturbed") ||
+            grep -q '^0 lost [1-9]\|^0 meta cuda.missing: \|^0 meta cuda.refused: \|^0 meta cuda.incomplete: \|dropped=[1-9]' "$scratch/seen" ||
+            { echo "a part is missing without a word after call $nth, $name, failed"; bad=1; }
+    done
+    echo "$nth calls"
+    [ $nth -gt 20 ] && [ $bad = 0 ]
+}
+cuda_failing() {
+    cuda_record 0 "$@" > /dev/null && cp "$scratch/seen" "$scratch/undisturbed" && cuda_failing_calls "$@"
+}
 cuda_taken() { STANDIN=taken cuda_record 0 plain && seen '0 meta cuda.missing: another profiler uses CUPTI .*'; }
 cuda_old() { STANDIN=old cuda_record 0 plain && seen '0 meta cuda.missing: CUPTI is too old .*'; }
 cuda_refused() { STANDIN=refused cuda_record 0 plain && seen '0 meta cuda.missing: the driver restricts CUPTI .*'; }
@@ -162,6 +193,8 @@ else
     check "CUDA: records that CUPTI loses" cuda_lossy
     check "CUDA: times of another clock" cuda_clocks
     check "CUDA: no memory left" cuda_little_memory
+    check "CUDA: every call fails in its turn, launches" cuda_failing plain 3
+    check "CUDA: every call fails in its turn, waits" cuda_failing waiting
     check "CUDA: CUPTI is taken" cuda_taken
     check "CUDA: CUPTI is too old" cuda_old
     check "CUDA: CUPTI is not for this user" cuda_refused

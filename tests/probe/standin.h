@@ -3,8 +3,9 @@
  *
  * $STANDIN selects a fault: "taken" (another client uses CUPTI), "old" (an old version), "refused"
  * (no kernel records for this user), "lossy" (every tenth record is lost), "slow" (some launches
- * write their record late), "clocks" (every tenth time is from the default clock). $STANDIN_REPLAY
- * is a file of records from a real CUPTI, which are delivered at the first wait.
+ * write their record late), "clocks" (every tenth time is from the default clock), "fail:N" (the
+ * Nth call to CUPTI, or to the driver by the probe, fails; $STANDIN_FAILED gets its name).
+ * $STANDIN_REPLAY is a file of records from a real CUPTI, which are delivered at the first wait.
  */
 #ifndef STANDIN_H
 #define STANDIN_H
@@ -29,5 +30,6 @@ uint64_t standin_now(void);
 /* Correlations begin again at 1. */
 void standin_forget_calls(void);
 void standin_replay(void);
+bool standin_fails(const char *name);
 
 #endif

@@ -32,10 +32,27 @@ static bool is_wrong(const char *what) {
     return wrong && strcmp(wrong, what) == 0;
 }
 
+/* Whether this is the call that fails with STANDIN=fail:N. Its name goes to $STANDIN_FAILED. */
+bool standin_fails(const char *name) {
+    static unsigned calls;
+    const char *wrong = getenv("STANDIN"), *path = getenv("STANDIN_FAILED");
+    if (!wrong || strncmp(wrong, "fail:", 5) != 0 ||
+        __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) != (unsigned)atoi(wrong + 5))
+        return false;
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (file) {
+        fprintf(file, "%s\n", name);
+        fclose(file);
+    }
+    return true;
+}
+
 /* ---- CUPTI -------------------------------------------------------------------------------- */
 
 cupti_result cuptiGetVersion(uint32_t *version);
 cupti_result cuptiGetVersion(uint32_t *version) {
+    if (standin_fails("cuptiGetVersion"))
+        return CUPTI_FAILED;
     *version = is_wrong("old") ? 12 : VERSION;
     return 0;
 }
@@ -46,6 +63,8 @@ cupti_result cuptiGetResultString(cupti_result result, const char **text) {
 }
 cupti_result cuptiSubscribe(cupti_subscriber *subscriber, cupti_callback *function, void *user);
 cupti_result cuptiSubscribe(cupti_subscriber *subscriber, cupti_callback *function, void *user) {
+    if (standin_fails("cuptiSubscribe"))
+        return CUPTI_FAILED;
     (void)user;
     pthread_mutex_lock(&lock);
     bool taken = is_wrong("taken") || callback;
@@ -61,6 +80,8 @@ static bool is_subscribed(cupti_subscriber subscriber) {
 }
 cupti_result cuptiUnsubscribe(cupti_subscriber subscriber);
 cupti_result cuptiUnsubscribe(cupti_subscriber subscriber) {
+    if (standin_fails("cuptiUnsubscribe"))
+        return CUPTI_FAILED;
     if (!is_subscribed(subscriber))
         return CUPTI_FAILED;
     memset(wanted, 0, sizeof wanted);
@@ -69,6 +90,8 @@ cupti_result cuptiUnsubscribe(cupti_subscriber subscriber) {
 }
 cupti_result cuptiEnableDomain(uint32_t enable, cupti_subscriber subscriber, cupti_choice domain);
 cupti_result cuptiEnableDomain(uint32_t enable, cupti_subscriber subscriber, cupti_choice domain) {
+    if (standin_fails("cuptiEnableDomain"))
+        return CUPTI_FAILED;
     if (!is_subscribed(subscriber))
         return CUPTI_FAILED;
     for (unsigned i = 0; i < 1024 && domain < DOMAINS; i++)
@@ -79,19 +102,27 @@ cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, c
                                  uint32_t function);
 cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, cupti_choice domain,
                                  uint32_t function) {
-    if (!is_subscribed(subscriber) || domain >= DOMAINS || function >= 820)
+    if (standin_fails("cuptiEnableCallback"))
         return CUPTI_FAILED;
+    if (!is_subscribed(subscriber))
+        return CUPTI_FAILED;
+    if (domain >= DOMAINS || function >= 820)
+        return CUPTI_INVALID_PARAMETER;
     wanted[domain][function] = enable;
     return 0;
 }
 cupti_result cuptiActivitySetAttribute(cupti_choice attribute, size_t *bytes, void *value);
 cupti_result cuptiActivitySetAttribute(cupti_choice attribute, size_t *bytes, void *value) {
+    if (standin_fails("cuptiActivitySetAttribute"))
+        return CUPTI_FAILED;
     if (attribute == CUPTI_ZEROED_BUFFERS && *bytes == 1)
         zeroed = *(uint8_t *)value;
     return 0;
 }
 cupti_result cuptiActivityRegisterTimestampCallback(cupti_clock *function);
 cupti_result cuptiActivityRegisterTimestampCallback(cupti_clock *function) {
+    if (standin_fails("cuptiActivityRegisterTimestampCallback"))
+        return CUPTI_FAILED;
     if (!function)
         return CUPTI_FAILED;
     pthread_mutex_lock(&lock);
@@ -104,6 +135,8 @@ cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_requested *ask,
                                             cupti_buffer_completed *give);
 cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_requested *ask,
                                             cupti_buffer_completed *give) {
+    if (standin_fails("cuptiActivityRegisterCallbacks"))
+        return CUPTI_FAILED;
     pthread_mutex_lock(&lock);
     requested = ask;
     completed = give;
@@ -112,6 +145,8 @@ cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_requested *ask,
 }
 cupti_result cuptiActivityEnable(cupti_choice kind);
 cupti_result cuptiActivityEnable(cupti_choice kind) {
+    if (standin_fails("cuptiActivityEnable"))
+        return CUPTI_FAILED;
     if (is_wrong("refused"))
         return CUPTI_NEEDS_PRIVILEGES;
     __atomic_fetch_or(&enabled, (uint64_t)1 << kind, __ATOMIC_RELAXED);
@@ -119,6 +154,8 @@ cupti_result cuptiActivityEnable(cupti_choice kind) {
 }
 cupti_result cuptiActivityDisable(cupti_choice kind);
 cupti_result cuptiActivityDisable(cupti_choice kind) {
+    if (standin_fails("cuptiActivityDisable"))
+        return CUPTI_FAILED;
     __atomic_fetch_and(&enabled, ~((uint64_t)1 << kind), __ATOMIC_RELAXED);
     return 0;
 }
@@ -134,6 +171,8 @@ static void deliver(void) {
 
 cupti_result cuptiActivityFlushAll(uint32_t flags);
 cupti_result cuptiActivityFlushAll(uint32_t flags) {
+    if (standin_fails("cuptiActivityFlushAll"))
+        return CUPTI_FAILED;
     (void)flags;
     pthread_mutex_lock(&lock);
     deliver();
@@ -142,6 +181,8 @@ cupti_result cuptiActivityFlushAll(uint32_t flags) {
 }
 cupti_result cuptiActivityGetNextRecord(uint8_t *from, size_t valid, void **record);
 cupti_result cuptiActivityGetNextRecord(uint8_t *from, size_t valid, void **record) {
+    if (standin_fails("cuptiActivityGetNextRecord"))
+        return CUPTI_FAILED;
     uint8_t *next = *record ? (uint8_t *)*record + RECORD_BYTES : from;
     if (next + RECORD_BYTES > from + valid)
         return CUPTI_NO_MORE_RECORDS;
@@ -152,17 +193,23 @@ cupti_result cuptiActivityGetNumDroppedRecords(struct CUctx_st *context, uint32_
                                                size_t *count);
 cupti_result cuptiActivityGetNumDroppedRecords(struct CUctx_st *context, uint32_t stream,
                                                size_t *count) {
+    if (standin_fails("cuptiActivityGetNumDroppedRecords"))
+        return CUPTI_FAILED;
     (void)context, (void)stream;
     *count = __atomic_exchange_n(&dropped, 0, __ATOMIC_RELAXED);
     return 0;
 }
 cupti_result cuptiGetDeviceId(struct CUctx_st *context, uint32_t *number);
 cupti_result cuptiGetDeviceId(struct CUctx_st *context, uint32_t *number) {
+    if (standin_fails("cuptiGetDeviceId"))
+        return CUPTI_FAILED;
     *number = 0;
     return context == STANDIN_CONTEXT ? 0 : CUPTI_FAILED;
 }
 cupti_result cuptiGetContextId(struct CUctx_st *context, uint32_t *number);
 cupti_result cuptiGetContextId(struct CUctx_st *context, uint32_t *number) {
+    if (standin_fails("cuptiGetContextId"))
+        return CUPTI_FAILED;
     *number = context == STANDIN_OTHER_CONTEXT ? 2 : STANDIN_CONTEXT_NUMBER;
     return context == STANDIN_CONTEXT || context == STANDIN_OTHER_CONTEXT ? 0 : CUPTI_FAILED;
 }
@@ -170,6 +217,8 @@ cupti_result cuptiGetStreamIdEx(struct CUctx_st *context, struct CUstream_st *st
                                 uint8_t per_thread, uint32_t *number);
 cupti_result cuptiGetStreamIdEx(struct CUctx_st *context, struct CUstream_st *stream,
                                 uint8_t per_thread, uint32_t *number) {
+    if (standin_fails("cuptiGetStreamIdEx"))
+        return CUPTI_FAILED;
     *number = stream ? (uint32_t)(uintptr_t)stream : (uint32_t)STANDIN_STREAM + per_thread;
     if ((uintptr_t)stream == STANDIN_REUSED)
         *number += __atomic_load_n(&created, __ATOMIC_RELAXED);
@@ -178,6 +227,8 @@ cupti_result cuptiGetStreamIdEx(struct CUctx_st *context, struct CUstream_st *st
 }
 cupti_result cuptiFinalize(void);
 cupti_result cuptiFinalize(void) {
+    if (standin_fails("cuptiFinalize"))
+        return CUPTI_FAILED;
     pthread_mutex_lock(&lock);
     if (callback)
         abort(); /* under somebody's feet */

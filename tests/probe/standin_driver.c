@@ -77,39 +77,53 @@ int cuInit(unsigned flags) {
 }
 int cuDriverGetVersion(int *version);
 int cuDriverGetVersion(int *version) {
+    if (standin_fails("cuDriverGetVersion"))
+        return 999;
     *version = 13000;
     return 0;
 }
 int cuDeviceGetCount(int *count);
 int cuDeviceGetCount(int *count) {
+    if (standin_fails("cuDeviceGetCount"))
+        return 999;
     *count = 1;
     return 0;
 }
 int cuDeviceGet(int *device, int index);
 int cuDeviceGet(int *device, int index) {
+    if (standin_fails("cuDeviceGet"))
+        return 999;
     *device = index;
     return 0;
 }
 int cuDeviceGetName(char *name, int bytes, int device);
 int cuDeviceGetName(char *name, int bytes, int device) {
+    if (standin_fails("cuDeviceGetName"))
+        return 999;
     (void)bytes, (void)device;
     strcpy(name, "Stand-in");
     return 0;
 }
 int cuDeviceGetUuid(void *uuid, int device);
 int cuDeviceGetUuid(void *uuid, int device) {
+    if (standin_fails("cuDeviceGetUuid"))
+        return 999;
     (void)device;
     memset(uuid, 0xab, 16);
     return 0;
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int device);
 int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    if (standin_fails("cuDeviceTotalMem_v2"))
+        return 999;
     (void)device;
     *bytes = 1 << 30;
     return 0;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int device);
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    if (standin_fails("cuDeviceGetAttribute"))
+        return 999;
     (void)device;
     *value = attribute;
     return 0;
@@ -245,12 +259,16 @@ int cuCtxSynchronize(void) {
 }
 int cuStreamIsCapturing(void *stream, int *status);
 int cuStreamIsCapturing(void *stream, int *status) {
+    if (standin_fails("cuStreamIsCapturing"))
+        return 999;
     *status = (uintptr_t)stream == STANDIN_CAPTURED;
     return 0;
 }
 /* One stream is of another context. */
 int cuStreamGetCtx(void *stream, void **context);
 int cuStreamGetCtx(void *stream, void **context) {
+    if (standin_fails("cuStreamGetCtx"))
+        return 999;
     *context = (uintptr_t)stream == STANDIN_ELSEWHERE ? STANDIN_OTHER_CONTEXT : STANDIN_CONTEXT;
     return 0;
 }

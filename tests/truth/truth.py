@@ -137,7 +137,7 @@ def compare_truth(checks, where, ours, truth, without):
 
 
 def check_account(checks, where, account):
-    parts = account["busy_ns"] + account["exposed_copy_ns"] + account["idle_ns"]
+    parts = account["busy_ns"] + account["exposed_communication_ns"] + account["exposed_copy_ns"] + account["idle_ns"]
     checks.equal(where, "busy + exposed copy + idle", parts, account["window_ns"])
     checks.equal(where, "a part below 0",
                  min(account["busy_ns"], account["exposed_copy_ns"], account["idle_ns"]) < 0, False)
@@ -223,7 +223,7 @@ def check_halves(checks, where, ridge, path, whole):
         check_sums(checks, f"{where}, {window}", half)
     for name, device in whole["devices"].items():
         parts = [h["devices"][name]["account"] for h in halves if name in h["devices"]]
-        for key in ("busy_ns", "exposed_copy_ns"):
+        for key in ("busy_ns", "exposed_communication_ns", "exposed_copy_ns"):
             checks.equal(f"{where}, device {name}", f"{key} of two windows",
                          sum(p[key] for p in parts), device["account"][key])
         for key in ("kernels", "copies", "sets", "kernel_sum_ns"):

@@ -135,7 +135,7 @@ function causeParts(source) {
     }).filter((part) => part.time > 0).sort(byTime);
 }
 
-// The whole: a part whose parts are busy, exposed copies and idle. `account` is the device's or its
+// The whole: a part whose parts are busy, exposed communication, exposed copies and idle. `account` is the device's or its
 // steady one's; only the first divides further.
 export function accountTree(page, source) {
     const {account} = source.device;
@@ -145,8 +145,9 @@ export function accountTree(page, source) {
     return {
         name: 'whole', time: account.window_ns,
         parts: () => [
-            {name: 'busy', time: account.busy_ns, about: 'some kernel ran', fill: 'var(--kernel)', parts: () => kernelParts(source),
-                remark: kernelSum > account.busy_ns * 1.0001 ? ['Kernels overlap: their times sum to', kernelSum] : null},
+            {name: 'busy', time: account.busy_ns, about: 'a compute kernel ran', fill: 'var(--kernel)', parts: () => kernelParts(source),
+                remark: kernelSum > (account.busy_ns + (account.exposed_communication_ns || 0)) * 1.0001 ? ['Kernels overlap: their times sum to', kernelSum] : null},
+            {name: 'exposed communication', time: account.exposed_communication_ns || 0, about: 'a collective ran, and no compute kernel', fill: 'var(--communication)'},
             {name: 'exposed copies', time: account.exposed_copy_ns, about: 'a copy or set ran, and no kernel', fill: 'var(--copy)',
                 parts: () => (!narrowed && exposedParts(source, decoded, account.exposed_copy_ns)) || summedCopies(source)},
             {name: 'idle', time: account.idle_ns, about: 'nothing ran', fill: 'var(--idle)', parts: () => causeParts(source)},

@@ -165,7 +165,7 @@ function memoryPlaces(page) {
 export function viewMemory(page, host) {
     const places = memoryPlaces(page);
     if (!places.length) {
-        host.append(emptyNote('No allocation is in this trace.', 'ridge record keeps CUDA’s and what each process holds; with torch.profiler use profile_memory=True.'));
+        host.append(emptyNote('No allocation is in this trace.', 'ridge record keeps those of CUDA and OpenCL and what each process holds; with torch.profiler use profile_memory=True.'));
         return;
     }
     for (const one of places) {

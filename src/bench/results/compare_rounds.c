@@ -27,6 +27,8 @@
 
 #include <math.h>
 
+#include "base/rank_test.h"
+
 #define DISTURBED                                                                                  \
     0.10                /* share of CPU time of other programs, from which on a round is discarded \
                          */
@@ -49,16 +51,6 @@ struct interval {
     double low, middle, high; /* of after / before */
     bool confident;           /* there are rounds enough for it */
 };
-
-unsigned compare_rank(unsigned rounds, unsigned other_rounds, double chance) {
-    double all_mine = 2;
-    for (unsigned i = 0; i < rounds; i++) {
-        all_mine *= (double)(rounds - i) / (rounds + other_rounds - i);
-        if (all_mine <= chance)
-            return i + 1;
-    }
-    return 0;
-}
 
 /* How much longer arithmetic that saturates a core took than the clock explains; 0: unknown. */
 static double cpu_contention(const struct result *result, unsigned round) {
@@ -129,8 +121,8 @@ static double floor_of(const struct rounds *rounds) {
 
 static struct interval interval_of(const struct rounds *before, const struct rounds *after,
                                    double chance) {
-    unsigned of_before = compare_rank(before->count, after->count, chance),
-             of_after = compare_rank(after->count, before->count, chance);
+    unsigned of_before = rank_separation(before->count, after->count, chance),
+             of_after = rank_separation(after->count, before->count, chance);
     bool confident = of_before > 0 && of_after > 0 && before->count >= UNDISTURBED_MIN &&
                      after->count >= UNDISTURBED_MIN;
     if (of_before == 0)

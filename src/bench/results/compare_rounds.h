@@ -8,8 +8,4 @@
  * compared together. */
 void compare_rounds(struct comparison *row, size_t lines);
 
-/* The smallest k for which it is this unlikely (both ways together) that the k fastest of all
- * rounds are of one side, when the two sides do not differ; 0 when there are too few rounds. */
-unsigned compare_rank(unsigned rounds, unsigned other_rounds, double chance);
-
 #endif

@@ -30,7 +30,11 @@ bool rwkv_case_model(const struct stage *stage, int64_t size, enum ridge_dtype d
     *file = NULL;
     if (!path) {
         if (!stage->options.small)
-            return rwkv_shape_published(size, shape, status);
+            return rwkv_shape_published(size, shape) ||
+                   status_fail(status, STATUS_USAGE,
+                               "there is no RWKV-7 of %lld million parameters: use 100, 400, 1500 "
+                               "or 2900",
+                               (long long)size);
         *shape = rwkv_shape_small(dtype);
         return true;
     }
@@ -45,7 +49,7 @@ bool rwkv_case_model(const struct stage *stage, int64_t size, enum ridge_dtype d
 }
 
 enum ridge_dtype rwkv_case_product(const struct stage *stage, enum ridge_dtype dtype) {
-    if (!dtype_is_quantised(dtype))
+    if (!rwkv_is_quantized(dtype))
         return dtype;
     return stage->is_gpu ? RIDGE_F16 : RIDGE_F32;
 }
@@ -146,8 +150,8 @@ static bool make_model(struct stage *stage, const struct bench_case *work, struc
         return false;
     struct rwkv_extent extent =
         state->is_step ? rwkv_extent_whole(&shape) : rwkv_part_extent(part, &shape);
-    state->model = rwkv_model_create(stage->device, &shape, work->dtype,
-                                     rwkv_case_product(stage, work->dtype), &extent, file, status);
+    state->model = rwkv_model_load(stage->device, &shape, work->dtype,
+                                   rwkv_case_product(stage, work->dtype), &extent, file, status);
     if (!state->model && file)
         status_context(status, "%s", stage->options.model);
     weights_close(file);

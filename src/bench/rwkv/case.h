@@ -8,7 +8,8 @@
 #define RIDGE_BENCH_RWKV_CASE_H
 
 #include "bench/case.h"
-#include "bench/rwkv/forward.h"
+#include "bench/rwkv/load.h"
+#include "rwkv/forward.h"
 
 enum { RWKV_CASE_WHAT, RWKV_CASE_TOKENS, RWKV_CASE_LAYERS };
 enum { RWKV_STEP = RWKV_PARTS };

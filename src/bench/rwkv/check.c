@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "bench/run.h"
+#include "bench/rwkv/load.h"
 
 /* Relative to the largest value. Products of f16 and bf16 round their inputs and results, and a
  * model does a dozen in a row in each layer; kernels for quantised weights may quantise what they
@@ -96,8 +97,8 @@ static bool compare_sides(const struct rwkv_check *check, const struct side *pro
 static bool copy_inputs(const struct rwkv_check *check, ridge_device *device, ridge_tensor **inputs,
                         struct status *status) {
     for (unsigned i = 0; i < check->input_count; i++)
-        if (!(inputs[i] = rwkv_copy_tensor(check->inputs[i], device, status)))
-            return false;
+        if (!(inputs[i] = rwkv_copy_tensor(check->inputs[i], device)))
+            return rwkv_failed(status);
     return true;
 }
 
@@ -117,8 +118,9 @@ static bool check_on_cpu(const struct rwkv_check *check, struct side *program,
     ridge_device *device = ridge_device_open("cpu");
     if (!device)
         return run_tensor_failed(status);
-    struct rwkv_model *copy = rwkv_model_copy(check->model, device, status);
-    bool ok = copy && check_against(check, copy, program, reference, error, status);
+    struct rwkv_model *copy = rwkv_model_copy(check->model, device);
+    bool ok =
+        copy ? check_against(check, copy, program, reference, error, status) : rwkv_failed(status);
     rwkv_model_finish(copy);
     ridge_device_close(device);
     return ok;

@@ -2,7 +2,8 @@
 #ifndef RIDGE_BENCH_RWKV_CHECK_H
 #define RIDGE_BENCH_RWKV_CHECK_H
 
-#include "bench/rwkv/forward.h"
+#include "base/status.h"
+#include "rwkv/forward.h"
 
 struct rwkv_check {
     const struct rwkv_model *model;

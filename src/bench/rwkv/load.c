@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "bench/run.h"
-#include "bench/rwkv/model.h"
+#include "bench/rwkv/load.h"
 #include "tensor/tensor.h"
 
 enum {
@@ -101,7 +101,7 @@ static bool orientation(const struct weights *file, const struct rwkv_weight *we
 
 static bool has_type(const struct weights_tensor *tensor) {
     return tensor->dtype == RIDGE_F32 || tensor->dtype == RIDGE_F16 ||
-           tensor->dtype == RIDGE_BF16 || dtype_is_quantised(tensor->dtype);
+           tensor->dtype == RIDGE_BF16 || rwkv_is_quantized(tensor->dtype);
 }
 
 static bool check_shape(const struct weights *file, const struct rwkv_shape *shape,
@@ -236,9 +236,9 @@ enum ridge_dtype rwkv_dtype_of_file(const struct weights *file) {
 static ridge_tensor *as_dtype(ridge_tensor *x, enum ridge_dtype dtype) {
     if (!x || ridge_tensor_dtype(x) == dtype)
         return x;
-    if (dtype_is_quantised(ridge_tensor_dtype(x)))
-        x = ridge_dequantize(x, dtype_is_quantised(dtype) ? RIDGE_F32 : dtype);
-    return dtype_is_quantised(dtype) ? ridge_quantize(x, dtype) : ridge_cast(x, dtype);
+    if (rwkv_is_quantized(ridge_tensor_dtype(x)))
+        x = ridge_dequantize(x, rwkv_is_quantized(dtype) ? RIDGE_F32 : dtype);
+    return rwkv_is_quantized(dtype) ? ridge_quantize(x, dtype) : ridge_cast(x, dtype);
 }
 
 /* The data of a vector of `width` (of one part of the tensor, unless part < 0) or of a matrix. */
@@ -258,16 +258,18 @@ static void *read_data(const struct weights *file, const struct located *located
 static ridge_tensor *load_matrix(ridge_device *device, const struct located *located,
                                  const void *data, enum ridge_dtype dtype) {
     ridge_tensor *x = ridge_from_host(device, located->tensor->dtype, 2, located->sizes, data);
-    if (located->turned && dtype_is_quantised(located->tensor->dtype))
+    if (located->turned && rwkv_is_quantized(located->tensor->dtype))
         x = ridge_dequantize(x, RIDGE_F32);
     if (located->turned)
         x = ridge_contiguous(ridge_transpose(x, 0, 1));
     return as_dtype(x, dtype);
 }
 
-ridge_tensor *rwkv_load_weight(ridge_device *device, const struct weights *file,
-                               const struct rwkv_shape *shape, const struct rwkv_weight *weight,
-                               int64_t layer, enum ridge_dtype dtype, struct status *status) {
+/* One weight from a file, as `dtype`; NULL and a status that names it when it is not there or of
+ * another shape. */
+static ridge_tensor *load_weight(ridge_device *device, const struct weights *file,
+                                 const struct rwkv_shape *shape, const struct rwkv_weight *weight,
+                                 int64_t layer, enum ridge_dtype dtype, struct status *status) {
     struct located located;
     int64_t width = shape->sizes[weight->columns];
     bool is_vector = weight->rows == RWKV_ONE;
@@ -286,4 +288,40 @@ ridge_tensor *rwkv_load_weight(ridge_device *device, const struct weights *file,
     if (!x)
         status_context(status, "\"%.*s\"", TEXT_ARGS(located.tensor->name));
     return x;
+}
+
+/* ---- The model -------------------------------------------------------------------------- */
+
+struct loading {
+    const struct weights *file;
+    struct status *status;
+};
+
+static ridge_tensor *weight_of_file(void *context, const struct rwkv_model *model,
+                                    const struct rwkv_weight *weight, int64_t layer,
+                                    enum ridge_dtype dtype) {
+    const struct loading *loading = context;
+    return load_weight(model->device, loading->file, &model->shape, weight, layer, dtype,
+                       loading->status);
+}
+
+bool rwkv_failed(struct status *status) {
+    return *ridge_error_message() ? run_tensor_failed(status) : status_no_memory(status);
+}
+
+struct rwkv_model *rwkv_model_load(ridge_device *device, const struct rwkv_shape *shape,
+                                   enum ridge_dtype dtype, enum ridge_dtype product,
+                                   const struct rwkv_extent *extent, const struct weights *file,
+                                   struct status *status) {
+    struct loading loading = {file, status};
+    double epsilon;
+    status->code = STATUS_OK;
+    struct rwkv_model *model = rwkv_model_create(device, shape, dtype, product, extent,
+                                                 file ? weight_of_file : NULL, &loading);
+    if (!model && status->code == STATUS_OK)
+        rwkv_failed(status);
+    if (model && file && weights_number(file, "rwkv7.attention.layer_norm_epsilon", &epsilon) &&
+        epsilon > 0)
+        model->epsilon = (float)epsilon;
+    return model;
 }

@@ -1,11 +1,257 @@
 /* Requests for and code of fused programs, and the epilogues of matrix products. */
 #include "gen/emit/program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "gen/backends.h"
-#include "gen/emit/emit_kernel.h"
+#include "gen/emit/emit.h"
+#include "gen/emit/emit_transpose.h"
 #include "gen/emit/schedule.h"
+
+/* Whole kernels of fused programs: the loops over blocks, rows and tiles around emit_tile(), and
+ * what happens between passes. */
+
+static void emit_map(const struct emitter *emitter, const struct kernel_spec *spec) {
+    struct buffer *out = emitter->out;
+    const struct program_schedule *schedule = &spec->program.schedule;
+    bool wanted[PROGRAM_INSTRUCTIONS_MAX], tail = spec->choices[CHOICE_TAIL];
+    passes_wanted(emitter->program, &emitter->passes, true, 0, wanted);
+    emit_row_pointers(emitter);
+    emit_uniform(emitter, 0);
+    emit_divisors(emitter, wanted);
+    buffer_printf(out, "const INDEX count = (INDEX)scalars.v[%u];\n", emitter->scalars.count);
+    buffer_printf(out, "const INDEX end = count - count %% %u;\n", schedule->vector);
+    unsigned step = schedule->threads * schedule->per_thread * schedule->vector;
+    buffer_printf(out,
+                  "for (INDEX base = (INDEX)BLOCK_X * %u; base < end; base += (INDEX)GRID_X * %u) "
+                  "{\n",
+                  step, step);
+    char position[64];
+    snprintf(position, sizeof position, "base + (u * %u + THREAD_X) * %u", schedule->threads,
+             schedule->vector);
+    struct tile tile = {.vector = schedule->vector,
+                        .count = schedule->per_thread,
+                        .position = position,
+                        .condition = spec->choices[CHOICE_EXACT] ? NULL : "at < end"};
+    emit_tile(emitter, &tile, wanted);
+    buffer_string(out, "}\n");
+    if (!tail)
+        return;
+    buffer_string(out, "if (BLOCK_X == 0) {\n");
+    tile = (struct tile){
+        .vector = 1, .count = 1, .position = "end + THREAD_X + u", .condition = "at < count"};
+    emit_tile(emitter, &tile, wanted);
+    buffer_string(out, "}\n");
+}
+
+/* ---- Rows -------------------------------------------------------------------------------- */
+
+static const char *reduction_word(enum op op) {
+    static const char *const words[] = {[OP_REDUCE_SUM - OP_REDUCE_SUM] = "SUM",
+                                        [OP_REDUCE_MAX - OP_REDUCE_SUM] = "MAX",
+                                        [OP_REDUCE_MIN - OP_REDUCE_SUM] = "MIN",
+                                        [OP_REDUCE_ARGMAX - OP_REDUCE_SUM] = "ARGMAX",
+                                        [OP_REDUCE_ARGMIN - OP_REDUCE_SUM] = "ARGMIN"};
+    return words[op - OP_REDUCE_SUM];
+}
+
+static bool is_choice(enum op op) {
+    return op == OP_REDUCE_ARGMAX || op == OP_REDUCE_ARGMIN;
+}
+
+/* The identity of a reduction. */
+static const char *identity(enum op op, enum value_type type) {
+    if (op == OP_REDUCE_SUM)
+        return type == VALUE_F32 ? "0.0f" : "0";
+    bool min = op == OP_REDUCE_MAX || op == OP_REDUCE_ARGMAX;
+    if (type == VALUE_F32)
+        return min ? "-INFINITE" : "INFINITE";
+    return min ? "-0x7fffffff - 1" : "0x7fffffff";
+}
+
+static bool reduces_in(const struct emitter *emitter, unsigned i, unsigned pass) {
+    return op_is_reduction(emitter->program->instructions[i].op) && emitter->passes.needed[i] &&
+           emitter->passes.pass[i] == pass;
+}
+
+/* A thread's index starts at its first element, which may be beyond the row: every element of
+ * the row then precedes it. */
+static void emit_accumulators(const struct emitter *emitter, unsigned pass) {
+    struct buffer *out = emitter->out;
+    const struct program *program = emitter->program;
+    for (unsigned i = 0; i < program->instruction_count; i++) {
+        if (!reduces_in(emitter, i, pass))
+            continue;
+        enum op op = program->instructions[i].op;
+        enum value_type type = program->instructions[program->instructions[i].a].type;
+        buffer_printf(out, "%s sum%u = %s;\n", emit_type(type), i, identity(op, type));
+        if (is_choice(op))
+            buffer_printf(out, "int index%u = (int)lane * %u;\n", i, program->schedule.vector);
+        if (!emitter->keep && op == OP_REDUCE_SUM && type == VALUE_F32)
+            buffer_printf(out, "float carry%u = 0.0f;\n", i);
+    }
+}
+
+/* Combines the results of a row's threads. The scratch arrays alternate: when a reduction writes
+ * to one, the barrier of the reduction in between has passed all its readers. */
+static void emit_results(const struct emitter *emitter, unsigned pass, unsigned *number) {
+    struct buffer *out = emitter->out;
+    const struct program *program = emitter->program;
+    for (unsigned i = 0; i < program->instruction_count; i++) {
+        if (!reduces_in(emitter, i, pass))
+            continue;
+        const struct program_instruction *self = &program->instructions[i];
+        buffer_printf(out, "const %s value%u = ", emit_type(self->type), i);
+        if (emitter->row_threads == 1) {
+            buffer_printf(out, "%s%u;\n", is_choice(self->op) ? "index" : "sum", i);
+            continue;
+        }
+        const char *suffix = program->instructions[self->a].type == VALUE_I32 ? "_INT" : "";
+        buffer_printf(out, "group_%s%s(sum%u, ", reduction_word(self->op), suffix, i);
+        if (is_choice(self->op))
+            buffer_printf(out, "index%u, ", i);
+        buffer_printf(out, "%u, ", emitter->row_threads);
+        if (emitter->scratch)
+            buffer_printf(out, "scratch%u, THREAD_X);\n", (*number)++ % 2);
+        else
+            buffer_string(out, "(IN_SHARED UINT32 *)0, THREAD_X);\n");
+    }
+}
+
+/* Arrays for the elements that later passes use, too. */
+static void emit_held(const struct emitter *emitter, unsigned pass, unsigned elements) {
+    for (unsigned i = 0; i < emitter->program->instruction_count; i++)
+        if (emitter->passes.held[i] && emitter->passes.pass[i] == pass)
+            buffer_printf(emitter->out, "%s kept%u[%u];\n",
+                          emit_type(emitter->program->instructions[i].type), i, elements);
+}
+
+static void emit_pass(const struct emitter *emitter, const struct kernel_spec *spec,
+                      unsigned pass) {
+    struct buffer *out = emitter->out;
+    const struct program_schedule *schedule = &spec->program.schedule;
+    char position[64];
+    snprintf(position, sizeof position, "%s(u * %u + lane) * %u", emitter->keep ? "" : "base + ",
+             emitter->row_threads, schedule->vector);
+    struct tile tile = {.vector = schedule->vector,
+                        .count = schedule->per_thread,
+                        .position = position,
+                        .condition = spec->choices[CHOICE_EXACT] ? NULL : "at < count"};
+    bool wanted[PROGRAM_INSTRUCTIONS_MAX];
+    passes_wanted(emitter->program, &emitter->passes, emitter->keep, pass, wanted);
+    emit_divisors(emitter, wanted);
+    if (emitter->keep) {
+        emit_held(emitter, pass, tile.count * tile.vector);
+        buffer_string(out, "{\n");
+    } else {
+        buffer_printf(out, "for (INDEX base = 0; base < count; base += %u) {\n",
+                      emitter->row_threads * tile.count * tile.vector);
+    }
+    emit_tile(emitter, &tile, wanted);
+    buffer_string(out, "}\n");
+}
+
+static void emit_row_stores(const struct emitter *emitter) {
+    struct buffer *out = emitter->out;
+    const struct program *program = emitter->program;
+    for (unsigned i = 0; i < program->instruction_count; i++) {
+        const struct program_instruction *self = &program->instructions[i];
+        if (self->op != OP_STORE || !passes_row_store(program, &emitter->passes, i))
+            continue;
+        buffer_printf(out, "if (lane == 0%s)\nSTORE_%s(row%u, 0, value%u);\n",
+                      emitter->partial ? " && active" : "",
+                      emit_dtype(program->operands[self->slot].dtype), self->slot, self->a);
+    }
+}
+
+/* The row of this thread, from `first` on. Threads without a row process the last one again,
+ * because all threads must reach the barriers, and store nothing. */
+static void emit_row_index(const struct emitter *emitter) {
+    struct buffer *out = emitter->out;
+    buffer_printf(out, "const UINT32 lane = THREAD_X %% %u;\n", emitter->row_threads);
+    if (emitter->partial)
+        buffer_printf(out,
+                      "const int active = first + THREAD_X / %u < rows;\n"
+                      "const INDEX row = active ? first + THREAD_X / %u : rows - 1;\n",
+                      emitter->row_threads, emitter->row_threads);
+    else
+        buffer_string(out, "const INDEX row = first;\n");
+    emit_axes(emitter, "row", 0, emitter->program->outer);
+}
+
+static void emit_rows(const struct emitter *emitter, const struct kernel_spec *spec) {
+    struct buffer *out = emitter->out;
+    unsigned in_block = schedule_rows(&spec->program.schedule), number = 0;
+    buffer_printf(out, "const INDEX rows = (INDEX)scalars.v[%u];\n", emitter->scalars.rows);
+    buffer_printf(out, "const INDEX count = (INDEX)scalars.v[%u];\n", emitter->scalars.count);
+    for (unsigned i = 0; emitter->scratch && i < 2 && i < emitter->passes.reductions; i++)
+        buffer_printf(out, "SHARED UINT32 scratch%u[%u];\n", i, emitter->scratch);
+    buffer_printf(out,
+                  "for (INDEX first = (INDEX)BLOCK_X * %u; first < rows; first += (INDEX)GRID_X * "
+                  "%u) {\n",
+                  in_block, in_block);
+    emit_row_index(emitter);
+    emit_row_pointers(emitter);
+    for (unsigned level = 0; level < emitter->passes.levels; level++) {
+        emit_uniform(emitter, level);
+        if (level >= emitter->passes.passes)
+            continue;
+        emit_accumulators(emitter, level);
+        emit_pass(emitter, spec, level);
+        emit_results(emitter, level, &number);
+    }
+    emit_row_stores(emitter);
+    if (emitter->scratch)
+        buffer_string(out, "BARRIER();\n");
+    buffer_string(out, "}\n");
+}
+
+/* Words of each scratch array. */
+static unsigned scratch_words(const struct emitter *emitter, enum device_language language) {
+    unsigned subgroup = language == LANGUAGE_OPENCL ? 1 : 32;
+    if (emitter->passes.reductions == 0 || emitter->row_threads <= subgroup)
+        return 0;
+    unsigned threads = emitter->program->schedule.threads;
+    return threads / subgroup * (emitter->passes.choices ? 2 : 1);
+}
+
+/* The specification's program must be scheduled. */
+static void emit_kernel(struct buffer *out, const struct kernel_spec *spec, const char *name,
+                        enum device_language language) {
+    const struct program *program = &spec->program;
+    const struct program_schedule *schedule = &program->schedule;
+    struct emitter emitter = {
+        .out = out,
+        .program = program,
+        .aligned = (unsigned)spec->choices[CHOICE_ALIGNED],
+        .across = (unsigned)spec->choices[CHOICE_ACROSS],
+        .row_threads = schedule_row_threads(schedule),
+        .keep = schedule->kind != SCHEDULE_ROW_STREAM && schedule->kind != SCHEDULE_ROW_THREAD,
+        .partial = schedule->kind != SCHEDULE_MAP && schedule_rows(schedule) > 1};
+    passes_plan(program, emitter.keep, &emitter.passes);
+    scalar_layout_make(program, &emitter.scalars);
+    emitter.scratch = scratch_words(&emitter, language);
+
+    struct source_parameter parameters[PROGRAM_OPERANDS_MAX];
+    source_program_parameters(program, parameters);
+    buffer_string(out, schedule->wide ? "typedef UINT64 INDEX;\ntypedef INT64 OFFSET;\n"
+                                      : "typedef UINT32 INDEX;\ntypedef int OFFSET;\n");
+    source_kernel_begin(out, language,
+                        &(struct source_kernel){.name = name,
+                                                .buffers = parameters,
+                                                .buffer_count = program->operand_count,
+                                                .scalar_count = emitter.scalars.total,
+                                                .threads = schedule->threads});
+    emit_constants(&emitter);
+    if (emitter.across)
+        emit_transpose(&emitter, (unsigned)spec->choices[CHOICE_ACROSS_AXIS]);
+    else if (schedule->kind == SCHEDULE_MAP)
+        emit_map(&emitter, spec);
+    else
+        emit_rows(&emitter, spec);
+    buffer_string(out, "}\n");
+}
 
 static const char *const operand_names[PROGRAM_OPERANDS_MAX] = {
     "operand0",  "operand1",  "operand2",  "operand3", "operand4",  "operand5",

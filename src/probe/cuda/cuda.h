@@ -57,6 +57,9 @@ void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs);
 cupti_callback cuda_callback;
 /* Enables callbacks for the functions in abi/cupti_functions.h that this CUPTI knows. */
 void cuda_enable_callbacks(cupti_subscriber subscriber);
+/* Whether a kind of record or a callback is enabled. A failure is recorded, unless this version of
+ * CUPTI does not know it, which is harmless. */
+bool cuda_enabled(cupti_result result, const char *call);
 /* Correlation id of the last call that launched work; 0: none. */
 uint32_t cuda_last_launch(void);
 /* The start of the call with that correlation id, if it is one of the sampled ones; else 0. */
@@ -80,7 +83,7 @@ bool cuda_lost_subscription(void);
 /* After the last flush: reports records that are missing or have no times, and why. */
 void cuda_records_report_lost(const char *why);
 /* At exit: reports CUPTI's overhead and lost records. */
-void cuda_records_finish(void);
+void cuda_records_finish(bool flushed);
 
 /* ---- Waits ------------------------------------------------------------------------------- */
 

@@ -120,6 +120,7 @@ static void record_call(const struct function *function, const struct cuda_order
         .correlation = ended->correlation,
         .result = result,
         .class = function->class,
+        .stack = probe_stack(thread, function->class) & 0xFFFFFF,
     };
     put_call(thread->lane, spool_constant(thread->lane, function->name), &call);
     if (call.duration == UINT32_MAX) {
@@ -204,18 +205,18 @@ void cuda_callback(void *user, cupti_choice domain, uint32_t number, const void 
     }
 }
 
-/* Callback ids that this version of CUPTI does not know are refused, which is harmless. */
+static bool enable_callback(cupti_subscriber subscriber, cupti_choice domain, uint32_t id) {
+    return cuda_enabled(cuda_probe.cupti->cuptiEnableCallback(1, subscriber, domain, id),
+                        "cuptiEnableCallback");
+}
+
 void cuda_enable_callbacks(cupti_subscriber subscriber) {
-    const struct cupti *cupti = cuda_probe.cupti;
     for (uint32_t i = 0; i < CUPTI_FUNCTIONS_MAX; i++) {
         if (functions[0][i].name)
-            cupti->cuptiEnableCallback(1, subscriber, CUPTI_DRIVER_CALLS, i);
+            enable_callback(subscriber, CUPTI_DRIVER_CALLS, i);
         if (functions[1][i].name)
-            cupti->cuptiEnableCallback(1, subscriber, CUPTI_RUNTIME_CALLS, i);
+            enable_callback(subscriber, CUPTI_RUNTIME_CALLS, i);
     }
-    cuda_new_streams_reported(
-        cupti->cuptiEnableCallback(1, subscriber, CUPTI_RESOURCES, CUPTI_CONTEXT_CREATED) ==
-            CUPTI_SUCCEEDED &&
-        cupti->cuptiEnableCallback(1, subscriber, CUPTI_RESOURCES, CUPTI_STREAM_CREATED) ==
-            CUPTI_SUCCEEDED);
+    cuda_new_streams_reported(enable_callback(subscriber, CUPTI_RESOURCES, CUPTI_CONTEXT_CREATED) &&
+                              enable_callback(subscriber, CUPTI_RESOURCES, CUPTI_STREAM_CREATED));
 }

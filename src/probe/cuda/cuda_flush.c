@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,30 +79,15 @@ static void flush_at_exit(void) {
     if (!cuda_lock())
         return;
     finished = true;
-    if (cuda_is_subscribed())
-        cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL);
+    bool flushed = !cuda_is_subscribed() ||
+                   cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL) == CUPTI_SUCCEEDED;
     cuda_unlock();
-    cuda_records_finish();
+    cuda_records_finish(flushed);
     errno = error;
-}
-
-/* With all signals blocked: they are the program's. */
-static void start_thread(void) {
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0)
-        return;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_create(&thread, &attributes, flush_periodically, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
 }
 
 void cuda_flush_start(void) {
     owner = getpid();
     atexit(flush_at_exit);
-    start_thread();
+    probe_start_thread(flush_periodically);
 }

@@ -363,7 +363,9 @@ static void take_records(uint8_t *buffer, size_t valid_bytes) {
     uint32_t before = atomic_load_explicit(&cuda_probe.correlation_base, memory_order_relaxed);
     bool have_lane = take_lane(), stopped = spool_is_stopped(cuda_probe.probe->spool);
     int64_t now = clock_now(), default_now = (int64_t)cuda_default_timestamp();
-    while (cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &raw) == CUPTI_SUCCEEDED) {
+    cupti_result result;
+    while ((result = cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &raw)) ==
+           CUPTI_SUCCEEDED) {
         if (!raw || !cupti_decode(cupti->version, raw, &record))
             continue;
         if (record.correlation)
@@ -375,6 +377,8 @@ static void take_records(uint8_t *buffer, size_t valid_bytes) {
         else if (!stopped)
             spool_drop(cuda_probe.probe->spool, 1);
     }
+    if (result != CUPTI_NO_MORE_RECORDS && have_lane && !stopped)
+        put_dropped("CUPTI returned only a part of its records", 1);
 }
 
 void cuda_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *buffer, size_t bytes,
@@ -413,9 +417,11 @@ void cuda_records_report_lost(const char *why) {
     pthread_mutex_unlock(&lock);
 }
 
-void cuda_records_finish(void) {
+void cuda_records_finish(bool flushed) {
     pthread_mutex_lock(&lock);
     uint64_t overhead = overhead_ns;
+    if (!flushed && cuda_last_launch() != cuda_last_record() && take_lane())
+        put_dropped("CUPTI did not deliver its last records", 1);
     if (lane)
         put_dropped("the program ended while work was running on the device", without_times);
     if (lane && cuda_lost_subscription())

@@ -25,6 +25,23 @@ bool cuda_is_subscribed(void) {
     return subscribed;
 }
 
+bool cuda_enabled(cupti_result result, const char *call) {
+    struct status status = {0};
+    switch (result) {
+    case CUPTI_SUCCEEDED:
+        return true;
+    case CUPTI_INVALID_PARAMETER: /* unknown to this version */
+    case CUPTI_INVALID_KIND:
+    case CUPTI_INCOMPATIBLE:
+    case CUPTI_NOT_IMPLEMENTED:
+        return false;
+    default:
+        cupti_call_failed(cuda_probe.cupti, result, call, &status);
+        cuda_put_meta("cuda.incomplete", status.message);
+        return false;
+    }
+}
+
 /* Kinds that this version does not know are skipped, except kernels. */
 static bool enable_kinds(const struct cupti *cupti, bool graph_nodes, struct status *status) {
     for (size_t i = 0; i < KINDS; i++) {
@@ -33,6 +50,7 @@ static bool enable_kinds(const struct cupti *cupti, bool graph_nodes, struct sta
         cupti_result result = cupti->cuptiActivityEnable(kinds[i]);
         if (result != CUPTI_SUCCEEDED && kinds[i] == CUPTI_KIND_KERNEL)
             return cupti_call_failed(cupti, result, "cuptiActivityEnable", status);
+        cuda_enabled(result, "cuptiActivityEnable");
     }
     return true;
 }

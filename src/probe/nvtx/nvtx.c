@@ -315,6 +315,13 @@ int nvtx_pop(void) {
     return domain_range_pop(NULL);
 }
 
+uint64_t probe_range_begin(const char *name) {
+    return range_start_a(name);
+}
+void probe_range_end(uint64_t id) {
+    range_end(id);
+}
+
 static void domain_name_category_a(void *handle, uint32_t category, const char *name) {
     RECORD(thread, nvtx_name_category(domain_of(handle), category, nvtx_text(name)));
 }

@@ -47,6 +47,7 @@ struct perf {
     int64_t next_poll, next_times, next_read; /* CLOCK_MONOTONIC */
     bool overloaded;                          /* records arrive faster than stacks are unwound */
     struct perf_python python;
+    struct apis *apis; /* that the processes load; or NULL */
     char notes[PERF_NOTES][280];
     unsigned note_count;
 };
@@ -130,6 +131,10 @@ void perf_close(struct perf *perf) {
 
 const char *perf_counters_missing(const struct perf *perf) {
     return perf->counters.missing[0] ? perf->counters.missing : NULL;
+}
+
+void perf_watch_libraries(struct perf *perf, struct apis *apis) {
+    perf->apis = apis;
 }
 
 void perf_set_window(struct perf *perf, int64_t from, int64_t until) {
@@ -229,7 +234,10 @@ static bool read_mapping(struct perf *perf, struct body body, struct status *sta
     take_bytes(&body, 8); /* inode */
     take_bytes(&body, 8); /* generation */
     take_bytes(&body, 8); /* protection, flags */
-    return symbols_map(perf->symbols, pid, start, length, offset, take_text(&body), status);
+    struct text path = take_text(&body);
+    if (perf->apis)
+        apis_mapped(perf->apis, path);
+    return symbols_map(perf->symbols, pid, start, length, offset, path, status);
 }
 
 static bool read_name(struct perf *perf, const struct perf_record *record, struct body body,

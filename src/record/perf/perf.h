@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "base/status.h"
+#include "record/apis.h"
 #include "record/captures.h"
 #include "trace/writer.h"
 
@@ -47,6 +48,9 @@ bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *
 
 /* Writes only samples and states in this window. Default: all. */
 void perf_set_window(struct perf *perf, int64_t from, int64_t until);
+
+/* Reports the libraries of all processes. */
+void perf_watch_libraries(struct perf *perf, struct apis *apis);
 
 /* Writes only samples and states inside the captures. All captures that began before a call of
  * perf_drain() must be known to it. */

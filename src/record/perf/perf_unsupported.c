@@ -36,6 +36,10 @@ bool perf_finish(struct perf *perf, struct trace_writer *writer, struct status *
     return true;
 }
 
+void perf_watch_libraries(struct perf *perf, struct apis *apis) {
+    (void)perf, (void)apis;
+}
+
 void perf_set_window(struct perf *perf, int64_t from, int64_t until) {
     (void)perf, (void)from, (void)until;
 }

@@ -25,7 +25,7 @@ TEST(ranges_that_repeat_in_the_same_order_are_steps_and_slow_first_ones_are_warm
     struct trace *trace = build_end(&build);
     REQUIRE(trace);
     REQUIRE(model_build(&model, trace, &status));
-    REQUIRE(steps_find(&model, &steps, &status));
+    REQUIRE(steps_find(&model, NULL, &steps, &status));
     CHECK_INT(steps.source, STEPS_RANGES);
     CHECK_INT(steps.count, 10);
     CHECK_INT(steps.warm_up, 2);
@@ -56,7 +56,7 @@ TEST(activities_that_repeat_exactly_are_steps_when_nothing_better_is_known) {
     struct trace *trace = build_end(&build);
     REQUIRE(trace);
     REQUIRE(model_build(&model, trace, &status));
-    REQUIRE(steps_find(&model, &steps, &status));
+    REQUIRE(steps_find(&model, NULL, &steps, &status));
     CHECK_INT(steps.source, STEPS_PERIODIC);
     CHECK_INT(steps.period, 4);
     CHECK_INT(steps.count, 20);
@@ -86,7 +86,7 @@ static size_t count_steps_behind_start(int turns, int64_t time) {
     if (!trace)
         return 0;
     CHECK_OK(model_build(&model, trace, &status), status);
-    CHECK_OK(steps_find(&model, &steps, &status), status);
+    CHECK_OK(steps_find(&model, NULL, &steps, &status), status);
     size_t count = steps.count;
     steps_finish(&steps);
     model_finish(&model);
@@ -115,7 +115,7 @@ TEST(annotations_that_touch_are_not_inside_each_other) {
     struct trace *trace = build_end(&build);
     REQUIRE(trace);
     REQUIRE(model_build(&model, trace, &status));
-    REQUIRE(steps_find(&model, &steps, &status));
+    REQUIRE(steps_find(&model, NULL, &steps, &status));
     CHECK_INT(steps.source, STEPS_RANGES);
     REQUIRE(steps.count == 10);
     for (size_t i = 0; i < steps.count; i++) {

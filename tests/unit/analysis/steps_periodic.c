@@ -34,7 +34,7 @@ static struct steps find_steps(struct scene *scene, int64_t *first_start) {
     if (!trace)
         return steps;
     CHECK_OK(model_build(&model, trace, &status), status);
-    CHECK_OK(steps_find(&model, &steps, &status), status);
+    CHECK_OK(steps_find(&model, NULL, &steps, &status), status);
     struct steps found = steps;
     found.list = NULL;
     if (first_start)

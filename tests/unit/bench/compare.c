@@ -252,14 +252,6 @@ TEST(a_round_is_disturbed_by_what_others_took_when_there_was_no_room_for_all) {
           result.round_pace[0] == 7);
 }
 
-TEST(the_rank_of_a_comparison_is_that_of_the_exact_test) {
-    CHECK_INT(compare_rank(5, 5, 0.05), 4); /* 2 * 5*4*3*2 / (10*9*8*7) = 0.048 */
-    CHECK_INT(compare_rank(5, 5, 0.01), 5); /* 2 / 252 */
-    CHECK_INT(compare_rank(5, 5, 0.005), 0);
-    CHECK_INT(compare_rank(3, 3, 0.05), 0);
-    CHECK_INT(compare_rank(0, 9, 0.05), 0);
-}
-
 TEST(lines_that_one_side_lacks_or_has_no_figures_for_are_absent) {
     static struct result first[LINES], second[LINES];
     struct result_set before = run_of(&steady, first), after = run_of(&steady, second);

@@ -205,9 +205,9 @@ TEST(rwkv_logits_are_those_of_the_equations_from_either_file_and_for_any_type) {
         CHECK(memcmp(&found, &shape, sizeof shape) == 0);
         struct rwkv_extent whole = rwkv_extent_whole(&shape);
         enum ridge_dtype product = methods[i].dtype == RIDGE_F16 ? RIDGE_F16 : RIDGE_F32;
-        struct rwkv_model *model = file ? rwkv_model_create(device, &shape, methods[i].dtype,
-                                                            product, &whole, file, &status)
-                                        : NULL;
+        struct rwkv_model *model =
+            file ? rwkv_model_load(device, &shape, methods[i].dtype, product, &whole, file, &status)
+                 : NULL;
         CHECK_OK(model != NULL, status);
         if (model)
             check_logits(model, methods[i].tolerance);
@@ -230,7 +230,7 @@ static void check_refused(ridge_device *device, struct files *files, const char 
     REQUIRE(file);
     if (rwkv_shape_of_file(file, &found, &status)) {
         struct rwkv_extent whole = rwkv_extent_whole(&found);
-        model = rwkv_model_create(device, &found, RIDGE_F32, RIDGE_F32, &whole, file, &status);
+        model = rwkv_model_load(device, &found, RIDGE_F32, RIDGE_F32, &whole, file, &status);
     }
     CHECK(model == NULL);
     if (!strstr(status.message, name) || !strstr(status.message, why))
@@ -277,8 +277,7 @@ TEST(parameters_of_the_published_models_are_what_their_names_say) {
     static const double millions[] = {191, 450, 1527, 2947};
     for (unsigned i = 0; i < 4; i++) {
         struct rwkv_shape published;
-        struct status status = {0};
-        CHECK_OK(rwkv_shape_published(sizes[i], &published, &status), status);
+        CHECK(rwkv_shape_published(sizes[i], &published));
         CHECK(fabs((double)rwkv_parameters(&published) / 1e6 / millions[i] - 1) < 0.01);
     }
 }
@@ -337,7 +336,7 @@ TEST(the_bytes_of_an_rwkv_token_are_those_of_its_weights) {
     struct rwkv_shape small = rwkv_shape_small(RIDGE_F32);
     struct rwkv_extent whole = rwkv_extent_whole(&small);
     struct rwkv_model *model =
-        rwkv_model_create(device, &small, RIDGE_F32, RIDGE_F32, &whole, NULL, &status);
+        rwkv_model_load(device, &small, RIDGE_F32, RIDGE_F32, &whole, NULL, &status);
     CHECK_OK(model != NULL, status);
     REQUIRE(model);
     uint64_t table = 4 * 256 * 128, row = 4 * 128, norm = 2 * 4 * 128, parts = norm + row;

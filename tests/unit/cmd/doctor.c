@@ -36,7 +36,8 @@ static struct doctor_facts healthy(void) {
         .python_major = 3,
         .python_minor = 12,
         .opencl = there("NVIDIA H200"),
-        .vulkan = there(""),
+        .opencl_layers = there(""),
+        .vulkan = there("NVIDIA H200 and 1 more"),
         .ncu = there("/usr/bin/ncu"),
         .reads_sqlite = true,
         .reads_xml = true,
@@ -87,6 +88,12 @@ TEST(each_thing_that_is_missing_has_its_step) {
     facts = healthy();
     snprintf(facts.other_injection, sizeof facts.other_injection, "/opt/other.so");
     check_step(&facts, "cuda", "/opt/other.so");
+    facts.opencl_layers = lacking("its loader is old");
+    check_step(&facts, "opencl", "NVIDIA H200 is there, but its loader is old; install ocl-icd");
+    facts.opencl = lacking("no OpenCL driver was found");
+    check_step(&facts, "opencl", "no OpenCL driver");
+    facts.vulkan = lacking("no Vulkan device was found");
+    check_step(&facts, "vulkan", "no Vulkan device");
     facts.sampling = lacking("sudo sysctl kernel.perf_event_paranoid=2");
     check_step(&facts, "cpu sampling", "sysctl kernel.perf_event_paranoid=2");
     check_step(&facts, "hardware counters", "needs cpu sampling");

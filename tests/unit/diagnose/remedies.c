@@ -246,6 +246,15 @@ TEST(remedies_are_in_the_terms_of_the_framework) {
     CHECK(contains(remedy_text(FRAMEWORK_RIDGE, REMEDY_GRAPH), "ridge_compile()"));
     CHECK(contains(remedy_text(FRAMEWORK_METAL, REMEDY_GRAPH), "command buffer"));
     CHECK(contains(remedy_text(FRAMEWORK_JAX, REMEDY_PINNED), "cudaMallocHost"));
+    CHECK(contains(remedy_text(FRAMEWORK_OPENCL, REMEDY_PINNED), "CL_MEM_ALLOC_HOST_PTR"));
+    CHECK(contains(remedy_text(FRAMEWORK_OPENCL, REMEDY_NO_SYNC), "clFinish"));
+    CHECK(contains(remedy_text(FRAMEWORK_VULKAN, REMEDY_GRAPH), "command buffer"));
+    CHECK(contains(remedy_text(FRAMEWORK_VULKAN, REMEDY_COMPILE_AHEAD), "VkPipelineCache"));
+    for (enum remedy remedy = 0; remedy < REMEDY_COUNT; remedy++)
+        CHECK(!contains(remedy_text(FRAMEWORK_OPENCL, remedy), "cuda") &&
+              !contains(remedy_text(FRAMEWORK_OPENCL, remedy), "CUDA") &&
+              !contains(remedy_text(FRAMEWORK_VULKAN, remedy), "cuda") &&
+              !contains(remedy_text(FRAMEWORK_VULKAN, remedy), "CUDA"));
     CHECK(contains(remedy_text(FRAMEWORK_METAL, REMEDY_PINNED), "cudaMallocHost"));
 }
 

@@ -86,9 +86,38 @@ TEST(the_probe_is_injected_unless_another_tool_is_there_first) {
     CHECK_STRING(value_of(&environment, "NVTX_INJECTION64_PATH"), "/lib/probe.so");
     CHECK_STRING(value_of(&environment, "MINE"), "a=b");
     CHECK_STRING(value_of(&environment, "RIDGE_SPOOL"), "/spool");
-    CHECK_STRING(value_of(&environment, "RIDGE_PROBE"), "cuda=1,graph=node");
-    CHECK(summary.note_count == 1 && strstr(summary.notes[0], "/other/tool.so"));
+    CHECK_STRING(value_of(&environment, "RIDGE_PROBE"), "cuda=1,opencl=1,vulkan=group,graph=node");
+    CHECK(summary.note_count == 2 && strstr(summary.notes[0], "/other/tool.so"));
+    CHECK(strstr(summary.notes[1], "Vulkan is not recorded: cannot write /spool/"));
     environment_finish(&environment);
+}
+
+TEST(the_vulkan_loader_is_led_to_the_probe_beside_the_layers_of_the_user) {
+    static struct record_summary summary;
+    static const char *given[] = {"VK_INSTANCE_LAYERS=A:B", "VK_LAYER_PATH=/layers", NULL};
+    struct record_options options = {.variables = given, .vulkan_dispatches = true};
+    struct environment environment = {.probe = "/lib/a \"probe\".so"};
+    struct status status = {0};
+    char folder[] = "/tmp/ridge-unit-XXXXXX", file[64], expected[64], text[1024] = "";
+    REQUIRE(mkdtemp(folder));
+    snprintf(file, sizeof file, "%s/ridge_vulkan.json", folder);
+    snprintf(expected, sizeof expected, "/layers:%s", folder);
+    CHECK_OK(environment_build(&environment, &options, folder, &summary, &status), status);
+    CHECK_STRING(value_of(&environment, "VK_INSTANCE_LAYERS"), "A:B:VK_LAYER_RIDGE_probe");
+    CHECK_STRING(value_of(&environment, "VK_LAYER_PATH"), expected);
+    CHECK(strstr(value_of(&environment, "RIDGE_PROBE"), "vulkan=dispatch"));
+    FILE *manifest = fopen(file, "r");
+    REQUIRE(manifest);
+    CHECK(fread(text, 1, sizeof text - 1, manifest) > 0);
+    fclose(manifest);
+    CHECK(strstr(text, "\"library_path\":\"/lib/a \\\"probe\\\".so\""));
+    environment_finish(&environment);
+    options.backend = RECORD_CPU;
+    CHECK_OK(environment_build(&environment, &options, folder, &summary, &status), status);
+    CHECK_STRING(value_of(&environment, "VK_INSTANCE_LAYERS"), "A:B");
+    environment_finish(&environment);
+    unlink(file);
+    rmdir(folder);
 }
 
 TEST(the_probe_is_told_when_to_begin_and_python_to_name_its_functions) {
@@ -101,7 +130,7 @@ TEST(the_probe_is_told_when_to_begin_and_python_to_name_its_functions) {
     unsetenv("PYTHONPERFSUPPORT");
     CHECK_OK(environment_build(&environment, &options, "/spool", &summary, &status), status);
     const char *words = value_of(&environment, "RIDGE_PROBE");
-    CHECK(sscanf(words, "cuda=1,graph=graph,from=%lld,", &from) == 1);
+    CHECK(sscanf(words, "cuda=1,opencl=1,vulkan=group,graph=graph,from=%lld,", &from) == 1);
     CHECK(from >= before + 2000000000 && from <= clock_now() + 2000000000);
     CHECK(strstr(words, ",capture=nvtx:a,b"));
     CHECK(environment.enables_python_names);

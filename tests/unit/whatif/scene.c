@@ -151,7 +151,7 @@ bool scene_open(struct scene *scene, struct trace *trace) {
     if (model_build(&scene->model, trace, &status) &&
         pauses_find(&scene->model, &scene->pauses, &status) &&
         host_build(&scene->host, &scene->model, &status) &&
-        steps_find(&scene->model, &scene->steps, &status))
+        steps_find(&scene->model, NULL, &scene->steps, &status))
         scene->replay = replay_create(&source, &status);
     if (!scene->replay)
         test_failed(__FILE__, __LINE__, "%s", status.message);

@@ -1,0 +1,26 @@
+/* Communication between devices: which kernels do it, and what does each transfer?
+ *
+ * Kernels are recognized by the names of known libraries. Sizes come from the arguments that
+ * torch.profiler records with a collective.
+ */
+#ifndef RIDGE_ANALYSIS_COMMUNICATION_H
+#define RIDGE_ANALYSIS_COMMUNICATION_H
+
+#include "base/text.h"
+
+/* A kernel of NCCL, RCCL, MSCCL, oneCCL, NVSHMEM or of a framework's own collectives. */
+bool kernel_communicates(struct text name);
+
+/* Arguments of one collective. */
+struct message {
+    struct text operation; /* "allreduce"; empty: not recorded */
+    uint64_t bytes;        /* the larger of input and output of one rank; 0: not known */
+    uint64_t ranks;        /* in its group; 0: not known */
+};
+/* From a `detail` of the trace; false: it has no collective. */
+bool message_read(struct text detail, struct message *message);
+/* Bytes that each rank sends over its link, by the ring algorithm: what nccl-tests call bus
+ * bandwidth is these bytes over the time. 0: not known. */
+double message_link_bytes(const struct message *message);
+
+#endif

@@ -1,0 +1,221 @@
+/* Callers precede callees in the table of stacks, so one pass finds the frame of every stack. */
+#include "analysis/lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/gaps.h"
+#include "base/checksum.h"
+#include "base/map.h"
+#include "base/memory.h"
+
+bool lines_is_library(struct text file) {
+    return text_starts(file, "<") || text_find(file, "/site-packages/") >= 0 ||
+           text_find(file, "/dist-packages/") >= 0 || text_find(file, "/lib/python3") >= 0;
+}
+
+uint32_t *lines_own_frames(const struct trace *trace, struct status *status) {
+    size_t count = trace->stack.count;
+    uint32_t *rows = memory_allocate(count + 1, sizeof *rows, status);
+    uint8_t *own = memory_allocate(count + 1, 1, status);
+    uint8_t *library = memory_allocate(trace->strings.count + 1, 1, status);
+    if (!rows || !own || !library) {
+        memory_free(rows);
+        rows = NULL;
+    }
+    for (uint32_t i = 1; rows && i < count; i++) {
+        uint32_t parent = trace->stack.parent[i], file = trace->stack.file[i];
+        if (!library[file])
+            library[file] = lines_is_library(trace_text(trace, file)) ? 2 : 1;
+        rows[i] = rows[parent];
+        own[i] = own[parent];
+        if (trace->stack.line[i] && (library[file] == 1 || !own[parent])) {
+            rows[i] = i;
+            own[i] = library[file] == 1;
+        }
+    }
+    memory_free(own);
+    memory_free(library);
+    return rows;
+}
+
+uint32_t lines_of_call(const struct model *model, const uint32_t *own, size_t call) {
+    return call == NO_ROW ? 0 : own[model->trace->call.stack[call]];
+}
+
+uint32_t lines_of_activity(const struct model *model, const uint32_t *own, size_t activity) {
+    return lines_of_call(model, own, model->launch[activity]);
+}
+
+void lines_format(const struct trace *trace, uint32_t frame, struct buffer *text) {
+    struct text file = frame ? trace_text(trace, trace->stack.file[frame]) : TEXT("?");
+    size_t name = file.length;
+    while (name > 0 && file.data[name - 1] != '/')
+        name--;
+    buffer_append(text, file.data + name, file.length - name);
+    if (frame)
+        buffer_printf(text, ":%u", trace->stack.line[frame]);
+}
+
+/* ---- The table ------------------------------------------------------------------------------ */
+
+struct finder {
+    const struct model *model;
+    struct lines *lines;
+    size_t capacity;
+    struct map known; /* file and line -> index + 1 */
+};
+
+/* Numbers the lines of all stacks. */
+static bool number_lines(struct finder *finder, const uint32_t *own, struct status *status) {
+    const struct trace *trace = finder->model->trace;
+    struct lines *lines = finder->lines;
+    for (uint32_t i = 1; i < trace->stack.count; i++) {
+        uint32_t frame = own[i];
+        if (!frame)
+            continue;
+        uint64_t key = (uint64_t)trace->stack.file[frame] << 32 | trace->stack.line[frame];
+        const uint64_t *known = map_find(&finder->known, key);
+        if (!known) {
+            if (!GROW(lines->list, &finder->capacity, lines->count + 1, status) ||
+                !map_set(&finder->known, key, lines->count + 1, status))
+                return false;
+            lines->list[lines->count++] = (struct source_line){.frame = frame};
+            lines->line_of[i] = (uint32_t)lines->count;
+        } else {
+            lines->line_of[i] = (uint32_t)*known;
+        }
+    }
+    return true;
+}
+
+static struct source_line *line_of_call(const struct finder *finder, size_t call) {
+    uint32_t line =
+        call == NO_ROW ? 0 : finder->lines->line_of[finder->model->trace->call.stack[call]];
+    return line ? &finder->lines->list[line - 1] : NULL;
+}
+
+static void add_calls(struct finder *finder, const struct selection *selection) {
+    const struct trace *trace = finder->model->trace;
+    for (size_t i = 0; i < trace->call.count; i++) {
+        if (finder->model->call_nested[i] ||
+            (selection && !selection_contains(selection, trace->call.start[i])))
+            continue;
+        struct source_line *line = line_of_call(finder, i);
+        finder->lines->calls++;
+        if (!line)
+            continue;
+        finder->lines->named_calls++;
+        line->calls++;
+        line->call_time += trace->call.duration[i];
+        if (trace->call.class[i] == CALL_SYNC) {
+            line->waits++;
+            line->wait_time += trace->call.duration[i];
+        }
+    }
+}
+
+static void add_activities(struct finder *finder, const struct selection *by_device) {
+    const struct model *model = finder->model;
+    for (size_t i = 0; i < model->trace->activity.count; i++) {
+        if (!model_selected(model, by_device, i))
+            continue;
+        struct source_line *line = line_of_call(finder, model->launch[i]);
+        int64_t time = model->trace->activity.duration[i];
+        finder->lines->device_time += time;
+        if (!line)
+            continue;
+        line->activities++;
+        line->device_time += time;
+        finder->lines->named_time += time;
+    }
+}
+
+static bool add_idle(struct finder *finder, const struct host *host,
+                     const struct selection *by_device, struct status *status) {
+    const struct model *model = finder->model;
+    struct gap_intervals gaps = {0};
+    bool ok = true;
+    for (uint32_t device = 1; device < model->trace->device.count && ok; device++) {
+        struct window window;
+        if (!model_device_window(model, device, &window))
+            continue;
+        struct window whole[] = {window};
+        struct selection all = {.windows = whole, .count = 1, .everything = true};
+        ok = gaps_list(model, host, device, by_device ? &by_device[device] : &all, &gaps, status);
+    }
+    for (size_t i = 0; i < gaps.count && ok; i++) {
+        uint32_t next = gaps.list[i].next;
+        struct source_line *line =
+            next == NO_ROW ? NULL : line_of_call(finder, model->launch[next]);
+        finder->lines->idle += gaps.list[i].length;
+        if (line)
+            line->idle += gaps.list[i].length;
+    }
+    gap_intervals_finish(&gaps);
+    return ok;
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct source_line *x = a, *y = b;
+    int64_t mine = x->device_time + x->idle, other = y->device_time + y->idle;
+    if (mine != other)
+        return mine < other ? 1 : -1;
+    if (x->call_time != y->call_time)
+        return x->call_time < y->call_time ? 1 : -1;
+    return x->frame < y->frame ? -1 : 1;
+}
+
+/* Sorts the list, leaves out lines without calls, and renumbers. */
+static bool rank(struct lines *lines, size_t stacks, struct status *status) {
+    uint32_t *place = memory_allocate(lines->count + 1, sizeof *place, status);
+    if (!place)
+        return false;
+    for (size_t i = 0; i < lines->count; i++)
+        place[i] = lines->list[i].frame;
+    if (lines->count)
+        qsort(lines->list, lines->count, sizeof *lines->list, by_time);
+    struct map ranks = {0};
+    bool ok = true;
+    for (size_t i = 0; i < lines->count && ok; i++)
+        ok = map_set(&ranks, lines->list[i].frame, i + 1, status);
+    for (size_t i = 0; i < stacks && ok; i++)
+        if (lines->line_of[i])
+            lines->line_of[i] = (uint32_t)*map_find(&ranks, place[lines->line_of[i] - 1]);
+    while (lines->count && lines->list[lines->count - 1].calls == 0 &&
+           lines->list[lines->count - 1].activities == 0)
+        lines->count--;
+    for (size_t i = 0; i < stacks; i++)
+        if (lines->line_of[i] > lines->count)
+            lines->line_of[i] = 0;
+    map_finish(&ranks);
+    memory_free(place);
+    return ok;
+}
+
+bool lines_find(const struct model *model, const struct host *host,
+                const struct selection *by_device, const struct selection *of_host,
+                struct lines *lines, struct status *status) {
+    struct finder finder = {.model = model, .lines = lines};
+    memset(lines, 0, sizeof *lines);
+    uint32_t *own = lines_own_frames(model->trace, status);
+    lines->line_of = memory_allocate(model->trace->stack.count + 1, sizeof *lines->line_of, status);
+    bool ok = own && lines->line_of && number_lines(&finder, own, status);
+    if (ok && lines->count) {
+        add_calls(&finder, of_host);
+        add_activities(&finder, by_device);
+        ok = add_idle(&finder, host, by_device, status) &&
+             rank(lines, model->trace->stack.count, status);
+    }
+    memory_free(own);
+    map_finish(&finder.known);
+    if (!ok)
+        lines_finish(lines);
+    return ok;
+}
+
+void lines_finish(struct lines *lines) {
+    memory_free(lines->list);
+    memory_free(lines->line_of);
+    memset(lines, 0, sizeof *lines);
+}

@@ -1,0 +1,51 @@
+/* Which lines of the program cause device work, idle time and waits?
+ *
+ * A call belongs to a line: the innermost frame of its stack that is the program's own code and not
+ * an installed package or Python's library. Where there is none, it is the innermost frame.
+ */
+#ifndef RIDGE_ANALYSIS_LINES_H
+#define RIDGE_ANALYSIS_LINES_H
+
+#include "analysis/host.h"
+#include "analysis/model.h"
+
+struct source_line {
+    uint32_t frame;      /* row of trace->stack on that line */
+    uint64_t calls;      /* outermost API calls */
+    uint64_t activities; /* launched by them */
+    int64_t device_time; /* summed durations of those */
+    int64_t idle;        /* of devices, ended by one of those */
+    uint64_t waits;      /* synchronizing calls */
+    int64_t wait_time;
+    int64_t call_time; /* of all calls */
+};
+
+struct lines {
+    struct source_line *list; /* most device and idle time first */
+    size_t count;
+    uint32_t *line_of;    /* by row of trace->stack: index + 1 in the list; 0: none */
+    uint64_t calls;       /* outermost ones in the selection */
+    uint64_t named_calls; /* with a line */
+    int64_t device_time;  /* of all activities in the selection */
+    int64_t named_time;   /* of those with a line */
+    int64_t idle;         /* of all devices */
+};
+
+/* Whether a file belongs to Python or to an installed package. */
+bool lines_is_library(struct text file);
+/* By row of trace->stack: the row of the frame that names the line; 0: no frame has a line. Free
+ * with memory_free(). */
+uint32_t *lines_own_frames(const struct trace *trace, struct status *status);
+/* The row of the frame that names the line of a call or of an activity; 0: unknown. */
+uint32_t lines_of_call(const struct model *model, const uint32_t *own, size_t call);
+uint32_t lines_of_activity(const struct model *model, const uint32_t *own, size_t activity);
+/* Appends "train.py:88", or "?" for row 0. */
+void lines_format(const struct trace *trace, uint32_t frame, struct buffer *text);
+
+/* Of what starts in the selections: by device, and of the host; NULL: everything. */
+bool lines_find(const struct model *model, const struct host *host,
+                const struct selection *by_device, const struct selection *of_host,
+                struct lines *lines, struct status *status);
+void lines_finish(struct lines *lines);
+
+#endif

@@ -1,0 +1,76 @@
+/* A diff for programs: docs/diff.md describes the members. */
+#include "compare/diff_sections.h"
+
+static void write_side(const struct side *side, const char *key, struct json *json) {
+    const struct trace *trace = side->report->model.trace;
+    json_key(json, key);
+    json_begin_object(json);
+    json_member_string(json, "trace", side->report->options.trace_name);
+    json_member_text(json, "device", model_device_key(&side->report->model, side->device->id));
+    json_member_text(json, "device_name", trace_text(trace, trace->device.name[side->device->id]));
+    json_member_string(json, "unit", side->unit);
+    json_member_unsigned(json, "units", side->unit_count);
+    json_member_unsigned(json, "middle_units", side->middle_count);
+    json_member_integer(json, "step_ns", side->step);
+    json_member_number(json, "mean_ns", side->mean);
+    json_end_object(json);
+}
+
+static void write_noise(const struct noise *noise, struct json *json) {
+    json_key(json, "noise");
+    json_begin_object(json);
+    json_member_unsigned(json, "runs_before", noise->runs[BEFORE]);
+    json_member_unsigned(json, "runs_after", noise->runs[AFTER]);
+    json_key(json, "smallest_difference");
+    if (noise->known)
+        json_number(json, noise->smallest);
+    else
+        json_null(json);
+    json_member_bool(json, "significant", noise->significant);
+    json_key(json, "probability");
+    if (noise->runs[BEFORE] > 1 || noise->runs[AFTER] > 1)
+        json_number(json, noise->probability);
+    else
+        json_null(json);
+    json_end_object(json);
+}
+
+static void write_prediction(const struct prediction *prediction, struct json *json) {
+    json_key(json, "prediction");
+    if (!prediction->asked) {
+        json_null(json);
+        return;
+    }
+    json_begin_object(json);
+    json_member_string(json, "words", prediction->words);
+    json_member_string(json, "change", prediction->option ? prediction->option : "");
+    if (prediction->known) {
+        json_member_integer(json, "step_ns", prediction->step);
+        json_member_integer(json, "error_ns", prediction->error);
+    }
+    json_end_object(json);
+}
+
+bool diff_write_json(const struct diff *diff, struct output *output, struct status *status) {
+    static const struct section *const sections[] = {
+        &diff_section_parts, &diff_section_rows, &diff_section_counts, &diff_section_conditions};
+    struct json json = {.output = output, .pretty = true};
+    bool ok = true;
+    json_begin_object(&json);
+    json_member_string(&json, "schema", "ridge.diff");
+    json_member_integer(&json, "version", 1);
+    json_member_string(&json, "headline", diff->headline);
+    json_member_string(&json, "second", diff->second);
+    json_member_string(&json, "cause", diff->cause);
+    write_side(&diff->sides[BEFORE], "before", &json);
+    write_side(&diff->sides[AFTER], "after", &json);
+    json_member_integer(&json, "change_ns", diff->change);
+    write_noise(&diff->noise, &json);
+    write_prediction(&diff->prediction, &json);
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0] && ok; i++) {
+        json_key(&json, sections[i]->key);
+        ok = section_write_json(sections[i], diff, &json, status);
+    }
+    json_end_object(&json);
+    return ok;
+}

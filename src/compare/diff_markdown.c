@@ -1,0 +1,44 @@
+/* A diff as a comment on a pull request: the sentences, and the tables folded away. */
+#include "base/format.h"
+#include "base/min_max.h"
+#include "compare/diff_sections.h"
+
+static bool write_table(const struct section *section, const struct diff *diff, size_t rows,
+                        struct output *output, struct status *status) {
+    struct table table = {0};
+    section_table(section, diff, rows, 0, &table);
+    table_write(&table, TABLE_MARKDOWN, NULL, output);
+    bool ok = table_ok(&table, status);
+    table_finish(&table);
+    output_printf(output, "\n");
+    return ok;
+}
+
+bool diff_write_markdown(const struct diff *diff, size_t rows, struct output *output,
+                         struct status *status) {
+    size_t changed = 0;
+    output_printf(output, "### ridge diff\n\n**");
+    table_markdown_text(output, text_of(diff->headline));
+    output_printf(output, "**\n\n");
+    table_markdown_text(output, text_of(diff->second));
+    output_printf(output, "\n\n");
+    if (diff->prediction.asked) {
+        table_markdown_text(output, text_of(diff->prediction.words));
+        output_printf(output, "\n\n");
+    }
+    for (size_t i = 0; i < diff->condition_count; i++) {
+        output_printf(output, "- ");
+        table_markdown_text(output, text_of(diff->conditions[i].words));
+        output_printf(output, "\n");
+    }
+    output_printf(output, "%s", diff->condition_count ? "\n" : "");
+    bool ok = write_table(&diff_section_used_parts, diff, PART_COUNT, output, status);
+    while (changed < diff->row_count && diff->rows[changed].change != 0)
+        changed++;
+    if (changed) {
+        output_printf(output, "<details><summary>What changed</summary>\n\n");
+        ok = ok && write_table(&diff_section_rows, diff, MIN(rows, changed), output, status);
+        output_printf(output, "</details>\n");
+    }
+    return ok;
+}

@@ -1,0 +1,233 @@
+/* Converts the ticks of a device to CLOCK_MONOTONIC.
+ *
+ * VK_KHR_calibrated_timestamps or VK_EXT_calibrated_timestamps reads both clocks together; it is
+ * read again whenever results are converted, so that drift does not matter. Without it, the device
+ * writes a timestamp between two readings of the host's clock when it is opened; the half interval
+ * is the bound of the error. Later, work that seems to begin before its submission, or to end after
+ * it was read, shifts the clock and raises the bound.
+ */
+#include "probe/vulkan/vulkan.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "spool/pages.h"
+
+enum { CALIBRATION_TRIES = 8, CALIBRATIONS = 8, DOMAINS = 16 };
+#define WAIT_LIMIT_NS 1000000000u
+
+/* ---- The extension ------------------------------------------------------------------------ */
+
+static bool find_domain(const struct vulkan_instance *instance, vk_physical_device physical,
+                        int32_t *domain) {
+    int32_t domains[DOMAINS];
+    uint32_t count = DOMAINS;
+    bool device = false, monotonic = false, raw = false;
+    if (!instance->next.vkGetPhysicalDeviceCalibrateableTimeDomainsEXT)
+        return false;
+    vk_result result =
+        instance->next.vkGetPhysicalDeviceCalibrateableTimeDomainsEXT(physical, &count, domains);
+    if (result != VK_SUCCESS && result != VK_INCOMPLETE)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        device |= domains[i] == VK_TIME_DOMAIN_DEVICE_EXT;
+        monotonic |= domains[i] == VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT;
+        raw |= domains[i] == VK_TIME_DOMAIN_CLOCK_MONOTONIC_RAW_EXT;
+    }
+    *domain =
+        monotonic ? VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT : VK_TIME_DOMAIN_CLOCK_MONOTONIC_RAW_EXT;
+    return device && (monotonic || raw);
+}
+
+const char *vulkan_clock_extension(const struct vulkan_instance *instance,
+                                   vk_physical_device physical, int32_t *domain) {
+    static const char *const names[] = {"VK_KHR_calibrated_timestamps",
+                                        "VK_EXT_calibrated_timestamps"};
+    uint32_t count = 0;
+    const char *found = NULL;
+    if (vulkan_probe()->options.vulkan_own_clock ||
+        instance->next.vkEnumerateDeviceExtensionProperties(physical, NULL, &count, NULL) !=
+            VK_SUCCESS ||
+        count == 0)
+        return NULL;
+    size_t bytes = count * sizeof(struct vk_extension_properties);
+    struct vk_extension_properties *list = pages_allocate(bytes);
+    if (!list)
+        return NULL;
+    if (instance->next.vkEnumerateDeviceExtensionProperties(physical, NULL, &count, list) != 0)
+        count = 0;
+    for (unsigned name = 0; name < 2 && !found; name++)
+        for (uint32_t i = 0; i < count && !found; i++)
+            if (strncmp(list[i].extensionName, names[name], sizeof list[i].extensionName) == 0)
+                found = names[name];
+    pages_free(list, bytes);
+    return found && find_domain(instance, physical, domain) ? found : NULL;
+}
+
+/* CLOCK_MONOTONIC minus CLOCK_MONOTONIC_RAW. */
+static int64_t raw_offset(void) {
+#ifdef CLOCK_MONOTONIC_RAW
+    int64_t before = clock_now(), raw = clock_read(CLOCK_MONOTONIC_RAW), after = clock_now();
+    return before + (after - before) / 2 - raw;
+#else
+    return 0;
+#endif
+}
+
+static bool read_both(struct vulkan_device *device, uint64_t times[2], uint64_t *deviation) {
+    const struct vk_calibrated_timestamp_info infos[2] = {
+        {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT,
+         .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT},
+        {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT,
+         .timeDomain = device->clock.domain},
+    };
+    return device->next.vkGetCalibratedTimestampsEXT &&
+           device->next.vkGetCalibratedTimestampsEXT(device->handle, 2, infos, times, deviation) ==
+               VK_SUCCESS;
+}
+
+/* The best of a few readings: a reading may be interrupted. */
+void vulkan_clock_update(struct vulkan_device *device) {
+    struct vulkan_clock *clock = &device->clock;
+    uint64_t best = UINT64_MAX, times[2], deviation;
+    for (unsigned i = 0; clock->has_calibration && i < CALIBRATION_TRIES; i++) {
+        if (!read_both(device, times, &deviation) || deviation >= best)
+            continue;
+        int64_t offset = clock->domain == VK_TIME_DOMAIN_CLOCK_MONOTONIC_RAW_EXT ? raw_offset() : 0;
+        best = deviation;
+        clock->device_time = times[0];
+        clock->host_time = (int64_t)times[1] + offset;
+        if (deviation <= (uint64_t)(clock->error > 0 ? clock->error : 0))
+            break;
+    }
+    if (best != UINT64_MAX && (int64_t)best > clock->error)
+        clock->error = (int64_t)best;
+}
+
+/* ---- Own calibration ---------------------------------------------------------------------- */
+
+struct calibration {
+    vk_queue queue;
+    vk_handle pool, queries, fence;
+    vk_command_buffer buffer;
+};
+
+static bool record_timestamp(const struct vulkan_device *device,
+                             const struct calibration *calibration) {
+    const struct vulkan_device_functions *next = &device->next;
+    struct vk_command_buffer_begin_info begin = {.sType =
+                                                     VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    if (next->vkBeginCommandBuffer(calibration->buffer, &begin) != VK_SUCCESS)
+        return false;
+    next->vkCmdResetQueryPool(calibration->buffer, calibration->queries, 0, 1);
+    next->vkCmdWriteTimestamp(calibration->buffer, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+                              calibration->queries, 0);
+    return next->vkEndCommandBuffer(calibration->buffer) == VK_SUCCESS;
+}
+
+static bool prepare(const struct vulkan_device *device, uint32_t family,
+                    struct calibration *calibration) {
+    const struct vulkan_device_functions *next = &device->next;
+    vk_device handle = device->handle;
+    struct vk_query_pool_create_info queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                                .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                                .queryCount = 1};
+    struct vk_command_pool_create_info pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                               .queueFamilyIndex = family};
+    struct vk_fence_create_info fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    if (next->vkCreateQueryPool(handle, &queries, NULL, &calibration->queries) != VK_SUCCESS ||
+        next->vkCreateFence(handle, &fence, NULL, &calibration->fence) != VK_SUCCESS ||
+        next->vkCreateCommandPool(handle, &pool, NULL, &calibration->pool) != VK_SUCCESS)
+        return false;
+    struct vk_command_buffer_allocate_info buffer = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+        .commandPool = calibration->pool,
+        .commandBufferCount = 1};
+    return next->vkAllocateCommandBuffers(handle, &buffer, &calibration->buffer) == VK_SUCCESS &&
+           device->set_loader_data(handle, calibration->buffer) == VK_SUCCESS &&
+           record_timestamp(device, calibration);
+}
+
+/* Halves the interval in which the device wrote its timestamp. */
+static bool measure(struct vulkan_device *device, const struct calibration *calibration) {
+    const struct vulkan_device_functions *next = &device->next;
+    struct vulkan_clock *clock = &device->clock;
+    struct vk_submit_info submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                    .commandBufferCount = 1,
+                                    .pCommandBuffers = &calibration->buffer};
+    uint64_t ticks;
+    int64_t before = clock_now();
+    if (next->vkQueueSubmit(calibration->queue, 1, &submit, calibration->fence) != VK_SUCCESS ||
+        next->vkWaitForFences(device->handle, 1, &calibration->fence, 1, WAIT_LIMIT_NS) !=
+            VK_SUCCESS)
+        return false;
+    int64_t half = (clock_now() - before) / 2;
+    if (next->vkResetFences(device->handle, 1, &calibration->fence) != VK_SUCCESS ||
+        next->vkGetQueryPoolResults(
+            device->handle, calibration->queries, 0, 1, sizeof ticks, &ticks, sizeof ticks,
+            VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT) != VK_SUCCESS)
+        return false;
+    if (clock->error < 0 || half < clock->error) {
+        clock->device_time = ticks;
+        clock->host_time = before + half;
+        clock->error = half;
+    }
+    return true;
+}
+
+static void calibrate(struct vulkan_device *device, uint32_t family) {
+    const struct vulkan_device_functions *next = &device->next;
+    struct calibration calibration = {0};
+    next->vkGetDeviceQueue(device->handle, family, 0, &calibration.queue);
+    if (!calibration.queue ||
+        device->set_loader_data(device->handle, calibration.queue) != VK_SUCCESS)
+        return;
+    if (prepare(device, family, &calibration))
+        for (unsigned i = 0; i < CALIBRATIONS && measure(device, &calibration); i++)
+            continue;
+    if (calibration.pool)
+        next->vkDestroyCommandPool(device->handle, calibration.pool, NULL);
+    if (calibration.fence)
+        next->vkDestroyFence(device->handle, calibration.fence, NULL);
+    if (calibration.queries)
+        next->vkDestroyQueryPool(device->handle, calibration.queries, NULL);
+}
+
+void vulkan_clock_start(struct vulkan_device *device, const struct vk_device_create_info *info) {
+    struct vulkan_clock *clock = &device->clock;
+    clock->error = clock->reported = -1;
+    if (clock->period <= 0)
+        clock->period = 1;
+    vulkan_clock_update(device);
+    if (clock->error >= 0)
+        return;
+    clock->has_calibration = false;
+    for (uint32_t i = 0; i < info->queueCreateInfoCount && clock->error < 0; i++)
+        if (info->pQueueCreateInfos[i].flags == 0 &&
+            vulkan_family_is_timed(device, info->pQueueCreateInfos[i].queueFamilyIndex))
+            calibrate(device, info->pQueueCreateInfos[i].queueFamilyIndex);
+}
+
+/* ---- Conversion --------------------------------------------------------------------------- */
+
+/* Timestamps of few bits wrap around: the difference to a recent one is unambiguous. */
+int64_t vulkan_clock_convert(const struct vulkan_device *device, uint32_t valid_bits,
+                             uint64_t ticks) {
+    const struct vulkan_clock *clock = &device->clock;
+    uint64_t difference = ticks - clock->device_time;
+    unsigned unused = valid_bits > 0 && valid_bits < 64 ? 64 - valid_bits : 0;
+    int64_t signed_ticks = (int64_t)(difference << unused) >> unused;
+    return clock->host_time + (int64_t)((double)signed_ticks * clock->period);
+}
+
+void vulkan_clock_check(struct vulkan_device *device, int64_t early, int64_t late) {
+    struct vulkan_clock *clock = &device->clock;
+    int64_t shift = early > 0 ? early : late > 0 ? -late : 0;
+    int64_t size = shift < 0 ? -shift : shift;
+    if (shift == 0)
+        return;
+    if (!clock->has_calibration)
+        clock->host_time += shift;
+    if (size > clock->error)
+        clock->error = size;
+}

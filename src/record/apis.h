@@ -1,0 +1,28 @@
+/* Which GPU APIs the program loads, by the libraries in its processes, and which of them are
+ * recorded.
+ */
+#ifndef RIDGE_RECORD_APIS_H
+#define RIDGE_RECORD_APIS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+struct record_summary;
+
+/* Zero-initialised: none. One bit for each row of the table in apis.c. */
+struct apis {
+    uint32_t loaded, recorded;
+};
+
+/* A file that a process maps. */
+void apis_mapped(struct apis *apis, struct text path);
+/* Reads all files that a process maps now. */
+void apis_read_maps(struct apis *apis, int64_t pid);
+/* Meta of a probe: "opencl.recorded" states that the API is recorded. */
+void apis_meta(struct apis *apis, struct text key);
+/* Adds a note for each API that was loaded and is not recorded. */
+void apis_note(const struct apis *apis, struct record_summary *summary);
+
+#endif

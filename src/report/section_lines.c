@@ -1,0 +1,76 @@
+/* The program's own lines: device time, idle time and waits. */
+#include "base/format.h"
+#include "report/sections.h"
+
+#define LINE(name, ...) REPORT_VALUE(name, struct source_line, __VA_ARGS__)
+#define TRACE (of->report->model.trace)
+LINE(line_file, report_text(of, TRACE->stack.file[at->frame]))
+LINE(line_number, value_integer(TRACE->stack.line[at->frame]))
+LINE(line_function, report_text(of, TRACE->stack.function[at->frame]))
+LINE(line_source, report_text(of, TRACE->stack.source[at->frame]))
+LINE(line_device, value_integer(at->device_time))
+LINE(line_idle, value_integer(at->idle))
+LINE(line_waits, value_integer((int64_t)at->waits))
+LINE(line_wait_time, value_integer(at->wait_time))
+LINE(line_call_time, value_integer(at->call_time))
+LINE(line_calls, value_integer((int64_t)at->calls))
+LINE(line_activities, value_integer((int64_t)at->activities))
+
+/* "train.py:88 loss.item()" */
+static struct value line_name(const void *source, const void *row, struct buffer *words) {
+    const struct report_source *of = source;
+    const struct source_line *at = row;
+    lines_format(TRACE, at->frame, words);
+    struct text text = trace_text(TRACE, TRACE->stack.source[at->frame]);
+    if (text.length)
+        buffer_printf(words, "  %.*s", TEXT_ARGS(text));
+    return value_text(buffer_as_text(words));
+}
+
+static const struct column line_columns[] = {
+    {"file", NULL, UNIT_TEXT, 0, line_file},
+    {"line", NULL, UNIT_COUNT, 0, line_number},
+    {"function", NULL, UNIT_TEXT, 0, line_function},
+    {"source", NULL, UNIT_TEXT, 0, line_source},
+    {"device_ns", "device", UNIT_NS, 0, line_device},
+    {"idle_ns", "idle", UNIT_NS, 0, line_idle},
+    {"wait_ns", "waits", UNIT_NS, 0, line_wait_time},
+    {"waits", NULL, UNIT_COUNT, 0, line_waits},
+    {"calls", "calls", UNIT_COUNT, 0, line_calls},
+    {"call_ns", NULL, UNIT_NS, 0, line_call_time},
+    {"activities", NULL, UNIT_COUNT, 0, line_activities},
+    {NULL, "line", UNIT_TEXT, COLUMN_FLEXIBLE, line_name},
+    {0},
+};
+
+static const void *line_row(const void *source, size_t index) {
+    const struct lines *lines = &((const struct report_source *)source)->report->lines;
+    return index < lines->count ? &lines->list[index] : NULL;
+}
+
+static bool lines_note(const void *source, struct buffer *line) {
+    const struct lines *lines = &((const struct report_source *)source)->report->lines;
+    char count[FORMAT_PLURAL_SIZE], named[FORMAT_SIZE];
+    buffer_printf(
+        line, "%s, with %s of the device time", format_plural(lines->count, "line", "lines", count),
+        lines->device_time > 0
+            ? format_percent((double)lines->named_time / (double)lines->device_time, named)
+            : "an unknown part");
+    return lines->count > 0;
+}
+
+static bool lines_sentence(const void *source, size_t index, struct buffer *line) {
+    (void)source;
+    if (index == 0)
+        buffer_string(line, "Device: work launched by the line. Idle: device idle time that ended "
+                            "with such work. Waits: time in synchronizing calls.");
+    return index == 0;
+}
+
+const struct section section_lines = {.key = "lines",
+                                      .title = "Lines",
+                                      .columns = line_columns,
+                                      .row = line_row,
+                                      .note = lines_note,
+                                      .sentence = lines_sentence,
+                                      .rows = "lines"};

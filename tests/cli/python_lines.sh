@@ -1,0 +1,46 @@
+# The line of every launch and the turns of the program's loop, in every Python that is found: programs
+# with known lines (tests/fixtures/lines.py) on the fake CUDA driver of tests/probe.
+[ "$(uname -s)" = Linux ] || { echo "SKIP the fake CUDA driver needs Linux" && exit 77; }
+command -v python3 > /dev/null || { echo "SKIP there is no python3" && exit 77; }
+python3 -c 'import ctypes' 2> /dev/null || { echo "SKIP python3 has no ctypes" && exit 77; }
+"$RIDGE" query "$TESTS/fixtures/python.ridge" "SELECT 1" > /dev/null 2>&1 || { echo "SKIP ridge is built without SQLite" && exit 77; }
+mkdir lib
+${CC:-cc} -std=c11 -O1 -D_DEFAULT_SOURCE -D_POSIX_C_SOURCE=200809L -I"$TESTS/../src" -I"$TESTS/probe" -fPIC -shared \
+    -Wl,-soname,libcuda.so.1 -o lib/libcuda.so.1 "$TESTS/probe/standin_driver.c" "$TESTS/probe/standin_cupti.c" -ldl -pthread ||
+    { echo "SKIP the fake CUDA driver does not compile" && exit 77; }
+
+record() { RIDGE_CUPTI=$PWD/lib/libcuda.so.1 LD_LIBRARY_PATH=$PWD/lib "$RIDGE" record --no-sampling -qf "$@"; }
+# check PYTHON NAME: prints what is wrong
+check() {
+    turns=$(record -o t.ridge -- "$1" "$TESTS/fixtures/lines.py" "$2") || { echo "$1 $2 fails" && return; }
+    wrong=$("$RIDGE" query t.ridge "SELECT count(*) FROM kernel k LEFT JOIN call c ON c.id = k.launch
+        LEFT JOIN stack s ON s.id = c.stack WHERE s.line IS NOT k.grid_x" --format csv | tail -n 1 | tr -d '\r')
+    [ "$wrong" = 0 ] || echo "$1 $2: $wrong launches have another line"
+    steps=$("$RIDGE" report t.ridge --section steps | sed -n 's/^Steps  \([0-9]*\) steps, found by the turns of a loop.*/\1/p')
+    [ "$steps" = "$turns" ] || echo "$1 $2: '$steps' steps, not $turns"
+}
+
+programs="plain epochs accumulate accumulate_every_fourth log function generation single generator thread
+    several_lines exceptions recursion coroutines comprehension"
+for name in $programs; do check python3 $name; done
+for python in python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 "$HOME"/.pyenv/versions/3.*/bin/python3; do
+    "$python" -c 'import ctypes, sys; sys.exit(sys.version_info < (3, 8))' 2> /dev/null || continue
+    for name in plain exceptions recursion; do check "$python" $name; done
+done
+echo "every launch has its line"
+
+echo "- another loop"
+record -o t.ridge -- python3 "$TESTS/fixtures/lines.py" accumulate > /dev/null
+header=$(grep -n 'for micro' "$TESTS/fixtures/lines.py" | cut -d: -f1)
+"$RIDGE" report t.ridge --section steps --steps "lines.py:$header" | sed -n 's/, found.*//p'
+"$RIDGE" report t.ridge --steps lines.py:1 2>&1 | head -n 1
+echo "- the lines"
+"$RIDGE" report t.ridge --steps all --by line --format csv | python3 -c '
+import csv, sys
+for row in csv.DictReader(sys.stdin):
+    print(row["function"], row["source"], row["calls"], row["activities"])' | sort
+echo "- without them"
+record --python-lines off -o t.ridge -- python3 "$TESTS/fixtures/lines.py" plain > /dev/null
+"$RIDGE" query t.ridge "SELECT count(*) FROM call WHERE stack IS NOT NULL" --format csv | tail -n 1
+record --python-lines waits -o t.ridge -- python3 "$TESTS/fixtures/lines.py" plain > /dev/null
+"$RIDGE" query t.ridge "SELECT class, count(*) FROM call WHERE stack IS NOT NULL GROUP BY class" --format csv

@@ -1,0 +1,49 @@
+/* A program to be gated: prints the median time of a step of products on a device. A percentage
+ * adds that many more products to each step: a slowdown of known size.
+ *
+ *   gate_program DEVICE [PERCENT]
+ */
+#include <ridge.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PRODUCTS = 100, STEPS = 25 };
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+int main(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : "cpu";
+    int products = PRODUCTS + (argc > 2 ? atoi(argv[2]) : 0);
+    double times[STEPS];
+    ridge_device *device = ridge_device_open(name);
+    int64_t size = strcmp(name, "cpu") == 0 ? 192 : 2048;
+    ridge_scope_begin();
+    ridge_tensor *x = ridge_full(device, RIDGE_F32, 2, (const int64_t[]){size, size}, 0.001);
+    for (int step = -3; step < STEPS; step++) {
+        double began = now();
+        for (int i = 0; i < products; i++) {
+            ridge_scope_begin();
+            ridge_matmul(x, x);
+            ridge_scope_end();
+        }
+        ridge_synchronize(device);
+        if (step >= 0)
+            times[step] = now() - began;
+    }
+    ridge_scope_end();
+    qsort(times, STEPS, sizeof times[0], by_value);
+    printf("step %.0f ns\n", times[STEPS / 2]);
+    ridge_device_close(device);
+    return ridge_error_code() ? 1 : 0;
+}

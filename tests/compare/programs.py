@@ -1,0 +1,869 @@
+"""Pairs of PyTorch programs that differ in one known change, for scoring the first sentence of `ridge diff`:
+
+    python3 programs.py list                           names of all pairs
+    python3 programs.py run PAIR a|b --result FILE [--trace FILE.json.gz] [--lock FILE]
+
+A pair is (name, manner, expectation, make): make(gpu, changed) returns a function for one step. The expectation
+is a regular expression that the first sentence must match, written before the rules were tuned. `captured`: to be
+recorded by `ridge record --capture-range cudaProfilerApi`. `profiler`: under torch.profiler, with operators and
+shapes. `sampled`: captured, with CPU samples. `clock`: captured, side b at a lower clock."""
+
+import argparse
+import ctypes
+import fcntl
+import json
+import os
+import statistics
+import sys
+import time
+
+PAIRS = []
+
+
+def pair(name, expected, manner="captured"):
+    def add(make):
+        PAIRS.append({"name": name, "manner": manner, "expected": expected, "make": make})
+        return make
+
+    return add
+
+
+def mlp(torch, gpu, width=512, layers=4, batch=1024, dtype=None):
+    parts = []
+    for _ in range(layers):
+        parts += [torch.nn.Linear(width, width), torch.nn.ReLU()]
+    return torch.nn.Sequential(*parts).to(gpu.device, dtype or torch.bfloat16), torch.randn(
+        batch, width, device=gpu.device, dtype=dtype or torch.bfloat16
+    )
+
+
+def training(torch, model, x, optimizer, none=True):
+    def step(i):
+        optimizer.zero_grad(set_to_none=none)
+        loss = model(x).float().square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+# ---- fewer kernels ----
+
+
+@pair("fuse-chain", r"fus|replaced|became|20 (kernels|launches)")
+def fuse_chain(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 22, device=gpu.device)
+    y = torch.empty_like(x)
+    count = (ctypes.c_longlong, x.numel())
+
+    def step(i):
+        if changed:
+            gpu.launch("fused_chain", gpu.processors * 8, 256, x, y, count, (ctypes.c_int, 20))
+            return
+        z = x
+        for k in range(20):
+            z = torch.relu(z) if k % 2 else z * 0.999
+
+    return step
+
+
+@pair("fuse-compile", r"fus|replaced|became|triton", "profiler")
+def fuse_compile(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 20, device=gpu.device)
+
+    def work(x):
+        y = torch.nn.functional.gelu(x) * torch.sigmoid(x) + x
+        return torch.tanh(y) * 0.5 + y
+
+    work = torch.compile(work) if changed else work
+    return lambda i: work(x)
+
+
+@pair("fuse-layer-norm", r"fus|replaced|became|layer_?norm")
+def fuse_layer_norm(gpu, changed):
+    import torch
+
+    x = torch.randn(4096, 1024, device=gpu.device)
+    weight = torch.ones(1024, device=gpu.device)
+
+    def step(i):
+        y = x
+        for _ in range(4):
+            if changed:
+                y = torch.nn.functional.layer_norm(y, (1024,), weight)
+            else:
+                mean = y.mean(-1, keepdim=True)
+                centred = y - mean
+                y = centred * torch.rsqrt((centred * centred).mean(-1, keepdim=True) + 1e-5) * weight
+
+    return step
+
+
+@pair("fuse-attention", r"fus|replaced|became|flash|attention", "profiler")
+def fuse_attention(gpu, changed):
+    import torch
+
+    q, k, v = (torch.randn(8, 16, 512, 64, device=gpu.device, dtype=torch.bfloat16) for _ in range(3))
+
+    def step(i):
+        if changed:
+            torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        else:
+            torch.softmax(q @ k.transpose(-1, -2) * 0.125, -1) @ v
+
+    return step
+
+
+@pair("fuse-adam", r"fus|replaced|became|adam|fewer (kernel|launch)")
+def fuse_adam(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=3)
+    how = {"fused": True} if changed else {"foreach": False}
+    return training(torch, model, x, torch.optim.Adam(model.parameters(), **how))
+
+
+@pair("foreach-sgd", r"fus|replaced|became|fewer (kernel|launch)|multi_tensor")
+def foreach_sgd(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=4)
+    return training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, foreach=changed))
+
+
+# ---- graphs ----
+
+
+def graphed(gpu, changed, work):
+    replay = gpu.graph(work) if changed else work
+    return lambda i: replay()
+
+
+@pair("graph-mlp", r"graph")
+def graph_mlp(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=12, batch=32)
+    model.eval()
+
+    def work():
+        with torch.no_grad():
+            model(x)
+
+    return graphed(gpu, changed, work)
+
+
+@pair("graph-chain", r"graph")
+def graph_chain(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 12, device=gpu.device)
+
+    def work():
+        for _ in range(40):
+            x.mul_(0.999)
+
+    return graphed(gpu, changed, work)
+
+
+@pair("graph-removed", r"graph")
+def graph_removed(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=8, batch=64)
+
+    def work():
+        with torch.no_grad():
+            model(x)
+
+    return graphed(gpu, not changed, work)
+
+
+# ---- synchronisation ----
+
+
+@pair("item-new", r"sync|item|DtoH|device-to-host")
+def item_new(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=6, batch=256)
+
+    @torch.no_grad()
+    def step(i):
+        y = model(x)
+        if changed:
+            y.sum().item()
+
+    return step
+
+
+@pair("item-removed", r"sync|item|DtoH|device-to-host")
+def item_removed(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=2, batch=256)
+    step = training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3))
+    return step if changed else lambda i: step(i).item()
+
+
+@pair("item-layers", r"sync|item|DtoH|device-to-host", "profiler")
+def item_layers(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=6, batch=256)
+
+    @torch.no_grad()
+    def step(i):
+        y = x
+        for layer in model:
+            y = layer(y)
+            if changed:
+                y[0, 0].item()
+
+    return step
+
+
+@pair("synchronize-removed", r"sync")
+def synchronize_removed(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=8, batch=512)
+
+    @torch.no_grad()
+    def step(i):
+        y = x
+        for layer in model:
+            y = layer(y)
+            if not changed:
+                gpu.synchronize()
+
+    return step
+
+
+@pair("nonzero-removed", r"sync|nonzero|fewer (kernel|launch)|replaced|became|gone")
+def nonzero_removed(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 16, device=gpu.device)
+
+    def step(i):
+        for _ in range(4):
+            if changed:
+                torch.where(x > 0, x, 0.0).sum()
+            else:
+                x[x > 0].sum()
+
+    return step
+
+
+@pair("item-seldom", r"sync|item|DtoH|device-to-host")
+def item_seldom(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=6, batch=256)
+
+    @torch.no_grad()
+    def step(i):
+        y = model(x)
+        if changed and i % 2:
+            y.sum().item()
+
+    return step
+
+
+# ---- copies ----
+
+
+def copying(gpu, size, pinned, wait=False):
+    import torch
+
+    host = torch.randn(size)
+    host = gpu.pinned(host) if pinned else host
+    model, x = mlp(torch, gpu, layers=2, batch=1024)
+
+    @torch.no_grad()
+    def step(i):
+        host.to(gpu.device, non_blocking=pinned)
+        model(x)
+
+    return step
+
+
+@pair("pinned-4m", r"pinned|pageable")
+def pinned_small(gpu, changed):
+    return copying(gpu, 1 << 20, changed)
+
+
+@pair("pinned-32m", r"pinned|pageable")
+def pinned_large(gpu, changed):
+    return copying(gpu, 1 << 23, changed)
+
+
+@pair("pageable-new", r"pinned|pageable", "profiler")
+def pageable_new(gpu, changed):
+    return copying(gpu, 1 << 22, not changed)
+
+
+@pair("copy-gone", r"cop(y|ies)|HtoD|host-to-device")
+def copy_gone(gpu, changed):
+    import torch
+
+    host = gpu.pinned(torch.randn(1 << 22))
+    model, x = mlp(torch, gpu, layers=2)
+
+    @torch.no_grad()
+    def step(i):
+        if not changed:
+            host.to(gpu.device, non_blocking=True)
+        model(x)
+
+    return step
+
+
+@pair("copy-larger", r"cop(y|ies)|HtoD|host-to-device|bytes")
+def copy_larger(gpu, changed):
+    return copying(gpu, (1 << 20) * (8 if changed else 2), True)
+
+
+@pair("copies-small", r"cop(y|ies)|HtoD|host-to-device")
+def copies_small(gpu, changed):
+    import torch
+
+    parts = [gpu.pinned(torch.randn(256)) for _ in range(60)]
+    whole = gpu.pinned(torch.randn(256 * 60))
+    model, x = mlp(torch, gpu, layers=2)
+
+    @torch.no_grad()
+    def step(i):
+        if changed:
+            whole.to(gpu.device, non_blocking=True)
+        else:
+            for part in parts:
+                part.to(gpu.device, non_blocking=True)
+        model(x)
+
+    return step
+
+
+@pair("copy-hidden", r"cop(y|ies)|overlap|hidden")
+def copy_hidden(gpu, changed):
+    import torch
+
+    host = gpu.pinned(torch.randn(1 << 22))
+    target = torch.empty(1 << 22, device=gpu.device)
+    model, x = mlp(torch, gpu, width=2048, layers=4, batch=4096)
+    stream = torch.cuda.Stream() if gpu.real else None
+
+    @torch.no_grad()
+    def step(i):
+        if changed and stream:
+            with torch.cuda.stream(stream):
+                target.copy_(host, non_blocking=True)
+        else:
+            target.copy_(host, non_blocking=True)
+        model(x)
+
+    return step
+
+
+@pair("read-back-new", r"cop(y|ies)|DtoH|device-to-host|sync")
+def read_back_new(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=4)
+
+    @torch.no_grad()
+    def step(i):
+        y = model(x)
+        if changed:
+            y.cpu()
+
+    return step
+
+
+# ---- shapes and types ----
+
+
+@pair("batch-double", r"shape|batch|larger|grid|work|slower")
+def batch_double(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << (23 if changed else 22), device=gpu.device)
+    return lambda i: torch.tanh(x * 0.5).relu_()
+
+
+@pair("batch-gemm", r"shape|batch", "profiler")
+def batch_gemm(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=3, batch=8192 if changed else 4096)
+
+    @torch.no_grad()
+    def step(i):
+        model(x)
+
+    return step
+
+
+@pair("sequence-longer", r"shape|batch|sequence", "profiler")
+def sequence_longer(gpu, changed):
+    import torch
+
+    q, k, v = (torch.randn(8, 16, 2048 if changed else 1024, 64, device=gpu.device, dtype=torch.bfloat16) for _ in range(3))
+    return lambda i: torch.nn.functional.scaled_dot_product_attention(q, k, v).mul_(0.5)
+
+
+@pair("dtype-bf16", r"bf16|bfloat16|dtype|type|precision|replaced|became")
+def dtype_bf16(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=3, batch=4096, dtype=torch.bfloat16 if changed else torch.float32)
+
+    @torch.no_grad()
+    def step(i):
+        model(x)
+
+    return step
+
+
+@pair("dtype-f64", r"f64|double|dtype|type|precision|replaced|became")
+def dtype_f64(gpu, changed):
+    import torch
+
+    x = torch.randn(2048, 2048, device=gpu.device, dtype=torch.float64 if changed else torch.float32)
+    return lambda i: (x @ x).relu_()
+
+
+@pair("dtype-tf32", r"tf32|dtype|type|precision|replaced|became")
+def dtype_tf32(gpu, changed):
+    import torch
+
+    x = torch.randn(4096, 4096, device=gpu.device)
+
+    def step(i):
+        torch.backends.cuda.matmul.allow_tf32 = changed
+        (x @ x).relu_()
+
+    return step
+
+
+# ---- more of the same ----
+
+
+def stack(gpu, layers):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=layers, batch=2048)
+
+    @torch.no_grad()
+    def step(i):
+        model(x)
+
+    return step
+
+
+@pair("layers-more", r"more (launch|kernel|call)|launches|layers|4 (to|->|instead of|became) 6|6 (instead of|launches)")
+def layers_more(gpu, changed):
+    return stack(gpu, 6 if changed else 4)
+
+
+@pair("layers-fewer", r"fewer (launch|kernel|call)|launches|layers")
+def layers_fewer(gpu, changed):
+    return stack(gpu, 6 if changed else 12)
+
+
+@pair("layers-conv", r"more (launch|kernel|call)|launches|layers", "profiler")
+def layers_conv(gpu, changed):
+    import torch
+
+    x = torch.randn(16, 256, 28, 28, device=gpu.device, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
+    layers = torch.nn.ModuleList([torch.nn.Conv2d(256, 256, 3, padding=1, bias=False) for _ in range(6 if changed else 4)])
+    layers = layers.to(gpu.device, torch.bfloat16, memory_format=torch.channels_last)
+
+    @torch.no_grad()
+    def step(i):
+        y = x
+        for layer in layers:
+            y = layer(y).relu_()
+
+    return step
+
+
+@pair("recompute", r"more (launch|kernel|call)|launches")
+def recompute(gpu, changed):
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
+    model, x = mlp(torch, gpu, width=2048, layers=3, batch=4096)
+    x.requires_grad_()
+
+    def step(i):
+        y = checkpoint(model, x, use_reentrant=False) if changed else model(x)
+        y.float().square().mean().backward()
+
+    return step
+
+
+# ---- kernels ----
+
+
+def looping(gpu, repeat, blocks):
+    import torch
+
+    x = torch.randn(1 << 20, device=gpu.device)
+    y = torch.randn(1 << 20, device=gpu.device)
+
+    def step(i):
+        gpu.launch("multiply_add_loop", blocks, 256, x, (ctypes.c_longlong, x.numel()), (ctypes.c_int, repeat))
+        y.mul_(0.999)
+
+    return step
+
+
+@pair("kernel-slower", r"multiply_add_loop.*(slow|longer|takes)|(slow|longer).*multiply_add_loop")
+def kernel_slower(gpu, changed):
+    return looping(gpu, 2600 if changed else 2000, gpu.processors * 8)
+
+
+@pair("kernel-faster", r"multiply_add_loop")
+def kernel_faster(gpu, changed):
+    return looping(gpu, 1000 if changed else 3000, gpu.processors * 8)
+
+
+@pair("kernel-grid", r"multiply_add_loop.*|grid|blocks")
+def kernel_grid(gpu, changed):
+    return looping(gpu, 500, gpu.processors // 4 if changed else gpu.processors * 8)
+
+
+@pair("kernel-columns", r"copy_by_columns")
+def kernel_columns(gpu, changed):
+    import torch
+
+    x = torch.randn(4096, 4096, device=gpu.device)
+    y = torch.empty_like(x)
+    rows, columns = (4096, 4096) if changed else (1 << 24, 1)
+
+    def step(i):
+        gpu.launch("copy_by_columns", gpu.processors * 16, 256, x, y, (ctypes.c_longlong, rows), (ctypes.c_longlong, columns))
+        x.mul_(0.999)
+
+    return step
+
+
+@pair("gather-random", r"slower|longer|index|gather")
+def gather_random(gpu, changed):
+    import torch
+
+    table = torch.randn(1 << 18, 256, device=gpu.device)
+    order = torch.randperm(1 << 18) if changed else torch.arange(1 << 18)
+    order = order.to(gpu.device)
+    return lambda i: table[order]
+
+
+@pair("kernel-new", r"new|added|clone|copy|contiguous")
+def kernel_new(gpu, changed):
+    import torch
+
+    x = torch.randn(4096, 4096, device=gpu.device)
+
+    def step(i):
+        y = x * 2.0
+        if changed:
+            y.t().contiguous()
+
+    return step
+
+
+@pair("dropout-new", r"new|added|dropout|more (kernel|launch)")
+def dropout_new(gpu, changed):
+    import torch
+
+    x = torch.randn(4096, 4096, device=gpu.device)
+
+    def step(i):
+        y = torch.tanh(x)
+        if changed:
+            torch.nn.functional.dropout(y, 0.1)
+
+    return step
+
+
+@pair("fill-gone", r"gone|removed|fill|zero|fewer|no longer|set")
+def fill_gone(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=2, batch=64)
+    return training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3), none=changed)
+
+
+@pair("streams", r"overlap|concurren|parallel|same time|stream")
+def streams(gpu, changed):
+    import torch
+
+    x, y = torch.randn(1 << 14, device=gpu.device), torch.randn(1 << 14, device=gpu.device)
+    other = torch.cuda.Stream() if gpu.real else None
+
+    def launch(z):
+        gpu.launch("multiply_add_loop", 32, 256, z, (ctypes.c_longlong, z.numel()), (ctypes.c_int, 60000))
+
+    def step(i):
+        if not (other and changed):
+            launch(x), launch(y)
+            return
+        other.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(other):
+            launch(y)
+        launch(x)
+        torch.cuda.current_stream().wait_stream(other)
+
+    return step
+
+
+@pair("clock-power", r"clock|GHz|MHz")
+def clock_power(gpu, changed):
+    import torch
+
+    make = torch.randn if changed else torch.zeros
+    x = make(8192, 8192, device=gpu.device, dtype=torch.bfloat16)
+    warm = time.perf_counter() + (1.5 if gpu.real else 0)
+    while time.perf_counter() < warm:
+        for _ in range(20):
+            x @ x
+        gpu.synchronize()
+
+    def step(i):
+        for _ in range(12):
+            x @ x
+
+    return step
+
+
+@pair("clock-locked-gemm", r"clock|GHz|MHz", "clock")
+def clock_locked_gemm(gpu, changed):
+    return stack(gpu, 4)
+
+
+@pair("clock-locked-loop", r"clock|GHz|MHz", "clock")
+def clock_locked_loop(gpu, changed):
+    return looping(gpu, 2000, gpu.processors * 8)
+
+
+@pair("clock-locked-train", r"clock|GHz|MHz", "clock")
+def clock_locked_train(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=2, batch=8192)
+    return training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3))
+
+
+# ---- host ----
+
+
+@pair("host-sleep", r"host code|CPU|host")
+def host_sleep(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=4)
+
+    @torch.no_grad()
+    def step(i):
+        model(x)
+        if changed:
+            time.sleep(0.002)
+
+    return step
+
+
+@pair("host-busy", r"host code|CPU|host|prepare_batch", "sampled")
+def host_busy(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=4)
+
+    def prepare_batch():
+        return sum(k * k for k in range(60000))
+
+    @torch.no_grad()
+    def step(i):
+        if not changed:
+            prepare_batch()
+        model(x)
+
+    return step
+
+
+@pair("host-input", r"host code|CPU|host|input|copy|copies", "profiler")
+def host_input(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=4)
+    ready = torch.randn(64, 2048)
+
+    @torch.no_grad()
+    def step(i):
+        batch = ready if changed else torch.stack([torch.randn(2048) for _ in range(64)])
+        batch.sum()
+        model(x)
+
+    return step
+
+
+@pair("allocation-new", r"alloc|free|memory")
+def allocation_new(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=4)
+
+    @torch.no_grad()
+    def step(i):
+        if changed:
+            gpu.free(gpu.allocate(64 << 20))
+        model(x)
+
+    return step
+
+
+@pair("empty-cache-removed", r"alloc|free|memory|sync")
+def empty_cache_removed(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=4, batch=2048)
+
+    @torch.no_grad()
+    def step(i):
+        model(x)
+        if not changed:
+            gpu.empty_cache()
+
+    return step
+
+
+@pair("compile-new", r"compil|module|load")
+def compile_new(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=4)
+    code = gpu.compile('extern "C" __global__ void f(float *x) { x[threadIdx.x] += 1; }') if gpu.real else None
+
+    @torch.no_grad()
+    def step(i):
+        if changed and code:
+            gpu.unload(gpu.load(code))
+        model(x)
+
+    return step
+
+
+# ---- nothing ----
+
+SAME = r"no (measurable )?difference|not? .*(differ|changed)|cannot be told|same|within"
+
+
+@pair("same-mlp", SAME)
+def same_mlp(gpu, changed):
+    return stack(gpu, 4)
+
+
+@pair("same-train", SAME, "profiler")
+def same_train(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+    return training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3))
+
+
+@pair("same-copies", SAME)
+def same_copies(gpu, changed):
+    return copying(gpu, 1 << 22, True)
+
+
+@pair("same-graph", SAME)
+def same_graph(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=12, batch=32)
+
+    def work():
+        with torch.no_grad():
+            model(x)
+
+    return graphed(gpu, True, work)
+
+
+STEPS = 8
+
+
+def time_steps(gpu, step, times):
+    gpu.synchronize()
+    start = time.perf_counter_ns()
+    for i in range(STEPS):
+        step(i)
+    gpu.synchronize()
+    times.append((time.perf_counter_ns() - start) // STEPS)
+
+
+def run(arguments):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "corpus"))
+    import torch
+
+    from gpu import Gpu
+
+    chosen = next(p for p in PAIRS if p["name"] == arguments.pair)
+    lock = open(arguments.lock, "w") if arguments.lock else None
+    if lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    torch.manual_seed(0)
+    gpu = Gpu(arguments.device)
+    step = chosen["make"](gpu, arguments.side == "b")
+    times = []
+    for _ in range(5):
+        time_steps(gpu, step, times)
+    times.clear()
+    for _ in range(5):
+        time_steps(gpu, step, times)
+    kept = statistics.median(times)
+    if chosen["manner"] == "profiler":
+        from torch.profiler import ProfilerActivity, profile
+
+        kinds = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if gpu.real else [])
+        with profile(activities=kinds):
+            step(0)
+        with profile(activities=kinds, record_shapes=True, acc_events=True) as profiler:
+            time_steps(gpu, step, times)
+        profiler.export_chrome_trace(arguments.trace)
+    else:
+        if gpu.real:
+            torch.cuda.profiler.start()
+        time_steps(gpu, step, times)
+        if gpu.real:
+            torch.cuda.profiler.stop()
+    with open(arguments.result, "w") as file:
+        json.dump({"step_ns": kept, "recorded_ns": times[-1], "torch": torch.__version__.split("+")[0]}, file)
+    if lock:
+        fcntl.flock(lock, fcntl.LOCK_UN)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["list", "run"])
+    parser.add_argument("pair", nargs="?")
+    parser.add_argument("side", nargs="?", choices=["a", "b"])
+    parser.add_argument("--result")
+    parser.add_argument("--trace")
+    parser.add_argument("--lock")
+    parser.add_argument("--device", default="cuda")
+    arguments = parser.parse_args()
+    if arguments.what == "list":
+        for p in PAIRS:
+            print(p["name"], p["manner"])
+    else:
+        run(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+#!/usr/bin/env bash
+# Records Vulkan programs with `ridge record` and compares the recording with what they count.
+#
+#   BUILD=build [CC=cc] [SAN=...] [PYTHON=python3] tests/vulkan/run.sh
+#
+# tests/vulkan/target.c has the programs; what they print must be the same with and without ridge. Needs a
+# Vulkan loader and a driver (lavapipe). The validation layers, wgpu-py and ncnn are used where they are
+# installed. Ends with `N passed, N failed, N skipped`.
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=${BUILD:-build}
+case $build in /*) ;; *) build=$root/$build ;; esac
+ridge=$build/ridge
+python=${PYTHON:-python3}
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ridge-vulkan.XXXXXX") || exit 1
+trap 'rm -rf "$scratch"' EXIT
+export LC_ALL=C ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0:handle_segv=0
+passed=0 failed=0 skipped=0
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ $failed = 0 ]
+    exit
+}
+skip() {
+    echo "skipped tests/vulkan: $1"
+    skipped=$((skipped + 1))
+}
+cannot() { echo "$1" > "$scratch/skip" && false; }
+check() {
+    local what=$1
+    shift
+    if "$@" > "$scratch/log" 2>&1; then
+        passed=$((passed + 1))
+    elif [ -e "$scratch/skip" ]; then
+        skip "$what: $(cat "$scratch/skip")"
+    else
+        echo "FAILED tests/vulkan: $what"
+        tail -n 20 "$scratch/log"
+        failed=$((failed + 1))
+    fi
+    rm -f "$scratch/skip"
+}
+
+# run_both STATUS COMMAND...: the program behaves as alone. The trace is $scratch/trace.ridge, the program's
+# output $scratch/alone.
+run_both() {
+    local status=$1 code
+    shift
+    timeout 120 "$@" > "$scratch/alone" 2> "$scratch/alone.errors"
+    code=$?
+    [ $code = 77 ] && cp "$scratch/alone" "$scratch/skip" && return 1
+    timeout 120 "$ridge" record --no-sampling --force $options -o "$scratch/trace.ridge" -- "$@" \
+        > "$scratch/recorded" 2> "$scratch/summary"
+    [ $? = $code ] || { echo "not status $code"; cat "$scratch/summary"; return 1; }
+    [ $code = "$status" ] || { echo "status $code, not $status"; return 1; }
+    diff "$scratch/alone" "$scratch/recorded"
+}
+target() {
+    local status=$1
+    shift
+    run_both "$status" "$scratch/target" "$@"
+}
+value() { "$ridge" query --format csv "$scratch/trace.ridge" "$1" | tail -n 1 | tr -d '\r'; }
+# is NUMBER SQL
+is() {
+    local found
+    found=$(value "$2")
+    [ "$found" = "$1" ] || { echo "$2: $found, not $1"; return 1; }
+}
+counted() { awk -v what="$1" '$1 == "count" && $2 == what { sum += $3 } END { print sum + 0 }' "$scratch/alone"; }
+has_kernels() { is "$(counted dispatches)" "SELECT count(*) FROM activity WHERE kind = 'kernel'"; }
+has_copies() {
+    is "$(counted copies)" "SELECT count(*) FROM activity WHERE kind = 'copy'" &&
+        is "$(counted fills)" "SELECT count(*) FROM activity WHERE kind = 'set'"
+}
+has_calls() { is "$1" "SELECT count(*) FROM call WHERE name = '$2'"; }
+nothing_lost() { grep -qx 'lost      nothing' "$scratch/summary" || { cat "$scratch/summary"; false; }; }
+# Every activity belongs to a submission and starts after it, within the error of the clocks; those of a
+# queue do not overlap.
+is_sound() {
+    local error
+    is 0 "SELECT count(*) FROM activity a LEFT JOIN call c ON a.correlation = c.correlation WHERE c.id IS NULL" &&
+        error=$(value "SELECT value FROM meta WHERE key = 'clock.error_ns'") &&
+        is 0 "SELECT count(*) FROM activity a JOIN call c ON a.correlation = c.correlation
+            WHERE a.start < c.start - 2 * $error" &&
+        is 0 "SELECT count(*) FROM (SELECT start, lag(end) OVER (PARTITION BY queue ORDER BY start, end) AS before
+            FROM activity) WHERE start < before" && nothing_lost
+}
+is_complete() { has_kernels && has_copies && is_sound; }
+
+in_steps() {
+    target 0 steps 20 && is_complete && has_calls 20 vkQueueSubmit && has_calls 20 vkWaitForFences &&
+        has_calls 2 vkCreateComputePipelines && has_calls 2 vkCreateShaderModule && has_calls 2 vkAllocateMemory &&
+        has_calls 1 vkDeviceWaitIdle && has_calls 240 vkCmdPipelineBarrier &&
+        is 20 "SELECT count(*) FROM wait WHERE kind = 'event'" && is 1 "SELECT count(*) FROM wait WHERE kind = 'context'" &&
+        is 100 "SELECT count(*) FROM activity WHERE name = 'work'" &&
+        is 100 "SELECT count(*) FROM activity WHERE name GLOB 'main#????????'" &&
+        is 0 "SELECT count(*) FROM activity WHERE kind = 'kernel' AND
+            (grid_x, grid_y, grid_z, block_x, block_y, block_z) IS NOT (3, 2, 1, 8, 4, 2)" &&
+        is 0 "SELECT count(*) FROM activity WHERE kind <> 'kernel' AND bytes <> 4096" &&
+        is 0 "SELECT sum(CASE operation WHEN 'alloc' THEN bytes ELSE -bytes END) FROM memory" &&
+        is 1 "SELECT count(*) FROM device WHERE id > 0"
+}
+submitted_again() { target 0 again 50 && is_complete; }
+in_many() { target 0 many 500 && is_complete; }
+in_groups() {
+    target 0 grouped 10 && is 10 "SELECT count(*) FROM activity WHERE name GLOB 'work x2 + main#*'" &&
+        is 10 "SELECT count(*) FROM activity WHERE name = 'work x3'" && is_sound &&
+        options='--vulkan dispatch' target 0 grouped 10 && is_complete
+}
+in_one_buffer() { target 0 large 20000 && is_complete; }
+in_secondaries() { target 0 secondary 10 && is_complete; }
+in_shared_secondaries() {
+    target 0 secondary-shared 10 && is_sound && is 20 "SELECT count(*) FROM activity WHERE name = 'work'" &&
+        is 10 "SELECT count(*) FROM activity WHERE name = 'secondary command buffer x5'"
+}
+in_simultaneous() {
+    target 0 simultaneous 10 && is 0 "SELECT count(*) FROM activity" && grep -qx 'lost      100 events' "$scratch/summary" &&
+        is 1 "SELECT count(*) FROM meta WHERE value LIKE 'Vulkan: command buffers with SIMULTANEOUS_USE%'"
+}
+on_queues() { target 0 queues 10 && has_kernels; }
+on_devices() { target 0 devices 10 && is_complete && is 2 "SELECT count(*) FROM queue WHERE id > 0"; }
+with_labels() {
+    target 0 labels 10 && is_sound && is 10 "SELECT count(*) FROM range WHERE name = 'attention' AND thread IS NULL" &&
+        is 20 "SELECT count(*) FROM range WHERE name = 'layer 0'" &&
+        is 10 "SELECT count(*) FROM activity WHERE name = 'softmax x2'" &&
+        "$ridge" report "$scratch/trace.ridge" --steps all --section ranges | grep -q ' attention$'
+}
+with_own_queries() { target 0 own-queries 20 && is_complete && has_calls 20 vkGetQueryPoolResults; }
+in_threads() { target 0 threads 20 && is_complete; }
+with_own_clock() {
+    cat > "$scratch/own-clock" << END
+RIDGE_PROBE=\$RIDGE_PROBE,vulkan_clock=own exec "\$@"
+END
+    run_both 0 sh "$scratch/own-clock" "$scratch/target" steps 20 && is_complete
+}
+when_killed() { target 137 killed 20 && has_kernels; }
+when_crashed() { target 139 crashed 20 && has_kernels; }
+when_left() { target 3 left 20 && has_kernels; }
+when_exited() { target 4 exited 20 && is_complete; }
+when_forked() { target 0 forked 20 && is_complete; }
+without_vulkan() { options='--backend cuda' target 0 steps 5 && is 0 "SELECT count(*) FROM activity"; }
+# The layer must not break a program that runs after its recording, or beside it.
+without_spool() {
+    cat > "$scratch/stale" << END
+unset RIDGE_SPOOL
+exec "\$@"
+END
+    run_both 0 sh "$scratch/stale" "$scratch/target" steps 5 && is 0 "SELECT count(*) FROM activity"
+}
+with_little_memory() {
+    [ -z "${SAN:-}" ] || cannot "a sanitizer needs memory" || return 1
+    cat > "$scratch/limited" << END
+ulimit -f 200
+exec "\$@"
+END
+    run_both 0 bash "$scratch/limited" "$scratch/target" steps 300
+}
+with_validation() {
+    ls /usr/share/vulkan/explicit_layer.d/*validation* > /dev/null 2>&1 || cannot "not installed" || return 1
+    cat > "$scratch/above" << END
+VK_INSTANCE_LAYERS=VK_LAYER_RIDGE_probe:VK_LAYER_KHRONOS_validation exec "\$@"
+END
+    for scenario in steps again many secondary secondary-shared devices labels; do
+        run_both 0 sh "$scratch/above" "$scratch/target" $scenario 20 || { echo "$scenario"; return 1; }
+    done
+    options="--env VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation" run_both 0 "$scratch/target" steps 20
+}
+# python SOURCE: with and without ridge; skipped when it ends with 77.
+with_wgpu() {
+    [ -z "${SAN:-}" ] || cannot "the probe has a sanitizer in it" || return 1
+    run_both 0 "$python" "$here/wgpu_program.py" && has_kernels && is_sound
+}
+with_ncnn() {
+    [ -z "${SAN:-}" ] || cannot "the probe has a sanitizer in it" || return 1
+    run_both 0 "$python" "$here/ncnn_program.py" && nothing_lost &&
+        [ "$(value "SELECT count(*) FROM activity WHERE kind = 'kernel'")" -ge 60 ]
+}
+
+[ "$(uname -s)" = Linux ] || { skip "not Linux" && finish; }
+${CC:-cc} -O1 -g -std=gnu11 -Wall -Wextra -Werror ${SAN:+-fsanitize=$SAN} -I"$root/src" -o "$scratch/target" \
+    "$here/target.c" -ldl -pthread || { echo "FAILED tests/vulkan/target.c does not compile"; failed=1; finish; }
+"$scratch/target" steps 1 > "$scratch/alone" 2>&1
+case $? in
+0) ;;
+77) skip "$(tail -n 1 "$scratch/alone")" && finish ;;
+*) skip "the Vulkan driver fails: $(tail -n 1 "$scratch/alone")" && finish ;;
+esac
+"$ridge" query "$root/examples/train.ridge" 'SELECT 1' > /dev/null 2>&1 || { skip "this build has no SQLite" && finish; }
+
+check "steps of a program" in_steps
+check "a command buffer submitted again" submitted_again
+check "hundreds of command buffers, one by one and together" in_many
+check "groups without barriers, and each dispatch" in_groups
+check "twenty thousand dispatches in one command buffer" in_one_buffer
+check "secondary command buffers" in_secondaries
+check "secondary command buffers that are shared" in_shared_secondaries
+check "command buffers in use twice at a time" in_simultaneous
+check "several queues" on_queues
+check "two devices" on_devices
+check "labels and names" with_labels
+check "the program's own timestamps" with_own_queries
+check "four threads" in_threads
+check "a driver without calibrated timestamps" with_own_clock
+check "a killed program" when_killed
+check "a crash" when_crashed
+check "_exit" when_left
+check "exit" when_exited
+check "fork" when_forked
+check "--backend cuda" without_vulkan
+check "without a recorder" without_spool
+check "a limit on the length of files" with_little_memory
+check "validation layers" with_validation
+check "wgpu-py" with_wgpu
+check "ncnn" with_ncnn
+finish
