@@ -52,14 +52,15 @@ override LDFLAGS += -fsanitize=$(SAN)
 endif
 
 # The probe runs inside other people's programs and is a library of its own.
-probe_sources := $(wildcard src/probe/*.c src/probe/*/*.c)
+preload_sources := $(wildcard src/probe/preload/*.c)
+probe_sources := $(filter-out $(preload_sources),$(wildcard src/probe/*.c src/probe/*/*.c))
 # Only built where the library is that they need; the others report what is missing.
 needs_sqlite := $(wildcard src/query/*.c) src/import/sqlite_strings.c \
     $(filter-out %/nsys.c,$(wildcard src/import/nsys/*.c))
 needs_expat := $(filter-out %/xctrace.c,$(wildcard src/import/xctrace/*.c))
 left_out := $(if $(findstring HAVE_SQLITE,$(LIBRARY_DEFINES)),,$(needs_sqlite)) \
     $(if $(findstring HAVE_EXPAT,$(LIBRARY_DEFINES)),,$(needs_expat))
-sources := $(filter-out $(probe_sources) $(left_out),$(wildcard src/*/*.c src/*/*/*.c))
+sources := $(filter-out $(probe_sources) $(preload_sources) $(left_out),$(wildcard src/*/*.c src/*/*/*.c))
 # The model that `ridge bench rwkv` measures is an example on include/ridge.h alone.
 example_sources := examples/rwkv/model.c examples/rwkv/forward.c
 # Native kernels are built once for each set of vector instructions; the best is chosen at run time.
@@ -97,11 +98,15 @@ version := $(shell sed -n 's/.*RIDGE_VERSION "\(.*\)"/\1/p' include/ridge.h)
 on_macos := $(filter Darwin,$(shell uname -s))
 probe_library := $(if $(on_macos),libridge-probe.dylib,libridge-probe.so)
 probe_objects := $(probe_sources:%.c=$(BUILD)/%.o)
+# Interposes malloc(), so it is a library of its own, and only on Linux and without sanitizers.
+memory_library := $(if $(on_macos)$(SAN),,libridge-memory.so)
+preload_objects := $(preload_sources:%.c=$(BUILD)/%.o)
 probe_parts := $(filter $(foreach module,base spool abi,$(BUILD)/src/$(module)/%),$(objects))
 shared_library := $(if $(on_macos),libridge.dylib,libridge.so)
 soname := $(if $(on_macos),libridge.0.dylib,libridge.so.0)
 
-all: $(BUILD)/ridge $(BUILD)/$(shared_library) $(BUILD)/libridge.a $(BUILD)/$(probe_library)
+all: $(BUILD)/ridge $(BUILD)/$(shared_library) $(BUILD)/libridge.a $(BUILD)/$(probe_library) \
+    $(memory_library:%=$(BUILD)/%)
 
 $(BUILD)/ridge: $(objects)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(objects) $(LDLIBS)
@@ -123,6 +128,10 @@ $(BUILD)/probe-parts.a: $(probe_parts)
 $(BUILD)/$(probe_library): $(probe_objects) $(BUILD)/probe-parts.a
 	$(call quiet,LINK)$(CC) $(if $(on_macos),-dynamiclib,-shared -Wl$(comma)-soname$(comma)$(probe_library) -Wl$(comma)-z$(comma)nodelete $(if $(SAN),,-Wl$(comma)-z$(comma)defs)) \
 	    $(LDFLAGS) -o $@ $(probe_objects) $(BUILD)/probe-parts.a -ldl -pthread
+
+$(BUILD)/libridge-memory.so: $(preload_objects) $(BUILD)/$(probe_library)
+	$(call quiet,LINK)$(CC) -shared -static-libgcc -Wl,-soname,libridge-memory.so -Wl,-z,nodelete -Wl,-z,defs \
+	    -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) -o $@ $(preload_objects) $(BUILD)/$(probe_library) -ldl
 
 # One object whose inner names are its own, so that a program may have functions called as ours.
 $(BUILD)/libridge.a: $(runtime_objects)
@@ -270,7 +279,7 @@ install: all
 	ln -sf $(soname) $(libraries)/$(shared_library)
 	install -m 644 $(BUILD)/libridge.a $(libraries)/libridge.a
 	mkdir -p $(libraries)/ridge
-	install -m 755 $(BUILD)/$(probe_library) $(libraries)/ridge/$(probe_library)
+	install -m 755 $(BUILD)/$(probe_library) $(memory_library:%=$(BUILD)/%) $(libraries)/ridge
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' \
 	    'Name: ridge' 'Version: $(version)' \
 	    'Description: Tensors on a CPU, an NVIDIA GPU or any OpenCL device' \
@@ -283,6 +292,9 @@ install: all
 	install -m 644 $(BUILD)/completion.fish $(fish_completion)
 	install -m 644 $(documents) $(doc_folder)
 	cp -R docs/. $(doc_folder)/docs
+
+wheel: all
+	RIDGE_PREBUILT=$(abspath $(BUILD)) python3 python/build_backend.py $(BUILD)/wheel
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ridge $(man_page) $(bash_completion) $(zsh_completion) \
@@ -307,12 +319,13 @@ help:
 	@echo 'make lint         check formatting, includes and warnings of gcc and clang'
 	@echo 'make format       format all sources'
 	@echo 'make install      into PREFIX=$(PREFIX) (below DESTDIR); make uninstall undoes it'
+	@echo 'make wheel        a Python wheel in $(BUILD)/wheel, for pip install; pip install . builds it too'
 	@echo 'make clean        remove $(BUILD)'
 	@echo 'Settings: BUILD=DIR CC=COMPILER CFLAGS=... SAN=SANITIZERS V=1 RIDGE_NO_INSTALL=1'
 
 FORCE:
-.PHONY: all test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install uninstall clean help FORCE
+.PHONY: all test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install wheel uninstall clean help FORCE
 .SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_mains) $(driver_objects) $(embedded_objects:.o=.c)
--include $(objects:.o=.d) $(probe_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
+-include $(objects:.o=.d) $(probe_objects:.o=.d) $(preload_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
 -include $(fuzz_objects:.o=.d) $(fuzz_mains:.o=.d) $(driver_objects:.o=.d)
 endif

@@ -179,7 +179,7 @@ static void extend_by_ranges(struct model *model) {
         }
 }
 
-/* For programs without devices and ranges: the states and samples of their threads. */
+/* For programs without devices: the states and samples of their threads. */
 static bool extend_by_threads(struct model *model, struct status *status) {
     struct trace *trace = model->trace;
     if (!trace_load(trace, TABLE_STATE, "start duration thread", status))
@@ -210,9 +210,10 @@ static bool find_span(struct model *model, struct status *status) {
         extend_span(model, trace->thread_session[trace->call.thread[i]], trace->call.start[i],
                     trace->call.duration[i]);
     struct text format = trace_meta(trace, META_SOURCE_FORMAT);
-    if (text_is(format, "kineto") || text_is(format, "chrome") || model->first > model->last)
+    bool host_only = model->first > model->last;
+    if (text_is(format, "kineto") || text_is(format, "chrome") || host_only)
         extend_by_ranges(model);
-    if (model->first > model->last && !extend_by_threads(model, status))
+    if (host_only && !extend_by_threads(model, status))
         return false;
     if (model->first > model->last)
         model->first = model->last = 0;

@@ -15,7 +15,8 @@ bool states_build(struct states *states, const struct model *model, struct statu
     struct trace *trace = model->trace;
     memset(states, 0, sizeof *states);
     states->trace = trace;
-    if (!trace_load(trace, TABLE_STATE, "start duration thread state", status))
+    if (!trace_load(trace, TABLE_STATE, NULL, status) ||
+        !trace_load(trace, TABLE_USAGE, NULL, status))
         return false;
     states->thread_first =
         memory_allocate(trace->thread.count + 1, sizeof *states->thread_first, status);

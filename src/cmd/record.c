@@ -100,6 +100,28 @@ static const char **read_variables(const struct command_line *line, struct statu
     return variables;
 }
 
+/* -p, of ridge record only. */
+static bool read_process(const struct command_line *line, struct record_options *options,
+                         struct status *status) {
+    const char *given = command_value(line, "pid");
+    int64_t pid;
+    if (!given)
+        return options->command[0] || status_fail(status, STATUS_USAGE,
+                                                  "no program to record: ridge record -- COMMAND, "
+                                                  "or -p PID for a running process");
+    if (!text_to_i64(text_of(given), &pid) || pid <= 0 || pid > INT_MAX)
+        return status_fail(status, STATUS_USAGE, "-p needs the id of a process, not '%s'", given);
+    if (options->command[0])
+        return status_fail(status, STATUS_USAGE, "-p records a running process; leave out '%s'",
+                           options->command[0]);
+    if (options->memory)
+        return status_fail(status, STATUS_USAGE,
+                           "--memory needs a program that ridge starts: ridge record --memory -- "
+                           "COMMAND");
+    options->attach = (pid_t)pid;
+    return true;
+}
+
 static bool read_options(const struct command_line *line, struct record_options *options,
                          struct status *status) {
     *options = (struct record_options){
@@ -113,6 +135,7 @@ static bool read_options(const struct command_line *line, struct record_options 
                    : is_given(line, "backend", "cpu")    ? RECORD_CPU
                                                          : RECORD_AUTO,
         .capture_range = command_value(line, "capture-range"),
+        .memory = command_flag(line, "memory"),
         .graph_nodes = is_given(line, "graph", "node"),
         .python_lines = command_value(line, "python-lines"),
         .vulkan_dispatches = is_given(line, "vulkan", "dispatch"),
@@ -120,7 +143,8 @@ static bool read_options(const struct command_line *line, struct record_options 
         .pipe_was_ignored = command_pipe_was_ignored(line),
         .device_facts = peaks_option_facts,
     };
-    return read_seconds(line, "delay", &options->delay, status) &&
+    return read_process(line, options, status) &&
+           read_seconds(line, "delay", &options->delay, status) &&
            read_seconds(line, "duration", &options->duration, status) &&
            read_bytes(line, "max-size", &options->max_bytes, status) &&
            read_bytes(line, "ring", &options->ring_bytes, status) &&
@@ -157,14 +181,17 @@ static int run_unrecorded(const struct command_line *line, const struct status *
 
 bool record_run(const struct command_line *line, struct record_summary *summary, int *exit_status) {
     struct status status = {0};
-    struct record_options options;
+    struct record_options options = {0};
     const char **variables = read_variables(line, &status);
     bool ok = variables && read_options(line, &options, &status);
     if (ok) {
         options.variables = variables;
-        ok = record_program(&options, summary, &status);
+        ok = options.attach ? record_attach(&options, summary, &status)
+                            : record_program(&options, summary, &status);
     }
-    if (!ok && (status.code == STATUS_USAGE || summary->target.exec_status)) {
+    if (!ok && options.attach) {
+        *exit_status = command_fail(line, &status);
+    } else if (!ok && (status.code == STATUS_USAGE || summary->target.exec_status)) {
         *exit_status = command_fail(line, &status);
         if (summary->target.exec_status)
             *exit_status = summary->target.exec_status;
@@ -182,14 +209,20 @@ static int record_main(const struct command_line *line) {
     int exit_status;
     if (!record_run(line, &summary, &exit_status))
         return exit_status;
+    if (summary.target.attached)
+        return 0;
     target_exit_alike(&summary.target);
 }
 
-static const struct command_option options[] = {RECORD_ARGUMENTS, {0}};
+static const struct command_option options[] = {
+    {"pid", 'p', "PID", "record a running process instead of a command"},
+    RECORD_ARGUMENTS,
+    {0},
+};
 
 const struct command command_record = {
     .name = "record",
-    .arguments = "-- COMMAND [ARGUMENT...]",
+    .arguments = "-- COMMAND [ARGUMENT...] | -p PID",
     .summary = "Record an unmodified program and its children",
     .details =
         "Runs the command with its own streams, signals and exit status, and records it and its "
@@ -197,6 +230,9 @@ const struct command command_record = {
         "samples and states of all threads, memory, and the GPU's clocks, power and temperature. "
         "Ctrl-C ends "
         "the program as usual and leaves a complete trace.\n\n"
+        "With -p a running process and its children are recorded until they end, --duration has "
+        "passed, or Ctrl-C: stack samples, thread states and memory. The process continues "
+        "unchanged.\n\n"
         "At the end three lines on standard error report what was recorded, what was lost and what "
         "recording cost. 'ridge doctor' checks what can be recorded on this machine.",
     .examples = "ridge record -- python train.py\tto python-PID.ridge\n"
@@ -204,9 +240,10 @@ const struct command command_record = {
                 "ridge record --ring 200M -- ./server\tthe end of the run\n"
                 "ridge record --capture-range nvtx:step -- python train.py\tonly this range\n"
                 "mpirun -n 8 ridge record -o run-%h-%r.ridge -- ./solver\tone trace per rank\n"
+                "ridge record -p 4711 --duration 5\ta running process\n"
                 "ridge report run.ridge\twhere the time went",
     .options = options,
-    .arguments_min = 1,
+    .arguments_min = 0,
     .arguments_max = UINT_MAX,
     .run = record_main,
     .runs_program = true,

@@ -19,6 +19,7 @@
     {"sample-rate", 0, "HZ", "samples per second of each running thread (999)"}, \
     {"no-sampling", 0, NULL, "do not sample the CPU"}, \
     {"stacks", 0, "dwarf|fp", "unwind with DWARF CFI (default) or frame pointers"}, \
+    {"memory", 0, NULL, "sample the heap: which functions allocate, and what is never freed"}, \
     {"graph", 0, "node|graph", "record each node of CUDA graphs, or each launch (default)"}, \
     {"python-lines", 0, "off|waits|all", "Python lines of no call, all but launches, or all (default)"}, \
     {"vulkan", 0, "group|dispatch", "time groups of Vulkan commands (default), or each one"}, \

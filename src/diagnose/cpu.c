@@ -1,5 +1,6 @@
-/* Does work run on the CPU instead of the device? Long operators of a framework that launch nothing
- * while the device is idle; or a trace without GPU activity. */
+/* What does the host do? With a device: long operators of a framework that launch nothing while the
+ * device is idle. Without one: does the main thread run, wait for a processor, or block, and on
+ * what? */
 #include "base/array.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
@@ -122,63 +123,373 @@ static void describe_samples(struct diagnosis *diagnosis, struct finding *findin
     }
 }
 
-/* The framework with more than 5 % of the samples in its libraries, which could have used a device;
- * FRAMEWORK_CUDA: none. */
-static enum framework sampled_framework(const struct samples *samples) {
-    static const struct {
-        const char *library;
-        enum framework framework;
-    } libraries[] = {{"libtorch", FRAMEWORK_TORCH},
-                     {"xla_extension", FRAMEWORK_JAX},
-                     {"libjax", FRAMEWORK_JAX},
-                     {"libmlx", FRAMEWORK_METAL}};
-    for (size_t k = 0; k < ARRAY_COUNT(libraries); k++) {
-        uint64_t inside = 0, all = 0;
-        for (size_t i = 0; i < samples->function_count; i++) {
-            all += samples->functions[i].self_samples;
-            if (text_find(samples->functions[i].module_text, libraries[k].library) >= 0)
-                inside += samples->functions[i].self_samples;
-        }
-        if (20 * inside > all)
-            return libraries[k].framework;
-    }
-    return FRAMEWORK_CUDA;
+/* ---- the CPU account --------------------------------------------------------------------- */
+
+/* "the main thread", or that of which process where there are several. */
+static void write_main(const struct diagnosis *diagnosis, struct buffer *line) {
+    const struct cpu_account *cpu = diagnosis->source->cpu;
+    const struct trace *trace = diagnosis->trace;
+    const struct cpu_thread *main = &cpu->threads[cpu->main];
+    buffer_string(line, "the main thread");
+    if (cpu->process_count > 1)
+        buffer_printf(line, " of %.*s",
+                      TEXT_ARGS(trace_text(trace, trace->process.name[main->process])));
 }
 
-/* The trace has no GPU activity and no GPU API call: report the top operator or sampled function. A
- * GPU may have worked unrecorded. */
-static void find_no_device(struct diagnosis *diagnosis) {
+static char *percent_of(int64_t part, int64_t whole, char text[FORMAT_SIZE]) {
+    return format_percent(share_of(part, whole), text);
+}
+
+/* Appends the processors that the program used, on average. */
+static void write_use(const struct cpu_account *cpu, struct buffer *line) {
+    buffer_printf(line, "%.2g", share_of(cpu->times.running, cpu->wall));
+    if (cpu->processors)
+        buffer_printf(line, " of %u processor%s", cpu->processors, cpu->processors == 1 ? "" : "s");
+    else
+        buffer_string(line, " processors");
+}
+
+static void set_headline(struct diagnosis *diagnosis, struct finding *finding,
+                         struct buffer *line) {
+    if (buffer_ok(line, diagnosis->status))
+        diagnose_set_text(diagnosis, &finding->headline, "%.*s", TEXT_ARGS(buffer_as_text(line)));
+    else
+        diagnosis->failed = true;
+    buffer_finish(line);
+}
+
+/* Threads of the program that run or could run, on average. */
+static double runnable(const struct cpu_account *cpu) {
+    return share_of(cpu->times.running + cpu->times.ready, cpu->wall);
+}
+
+/* Whether the program has more runnable threads than processors, so that some would wait on an idle
+ * machine as well. */
+static bool has_too_many_threads(const struct cpu_account *cpu) {
+    return cpu->processors && runnable(cpu) > 1.2 * cpu->processors;
+}
+
+static bool fills_processors(const struct cpu_account *cpu) {
+    return cpu->processors && share_of(cpu->times.running, cpu->wall) > 0.8 * cpu->processors;
+}
+
+static void write_no_processor(const struct diagnosis *diagnosis, struct buffer *line) {
+    const struct cpu_account *cpu = diagnosis->source->cpu;
+    const struct cpu_times *times = &cpu->threads[cpu->main].times;
+    char part[FORMAT_SIZE], text[FORMAT_PLURAL_SIZE];
+    buffer_printf(line, "For %s of the time ", percent_of(times->ready, times->wall, part));
+    write_main(diagnosis, line);
+    buffer_string(line, " waits for a processor");
+    if (has_too_many_threads(cpu)) {
+        buffer_printf(line, ": %s", format_plural(cpu->thread_count, "thread", "threads", text));
+        buffer_printf(line, " on %s",
+                      format_plural(cpu->processors, "processor", "processors", text));
+    }
+    buffer_byte(line, '.');
+    if (!fills_processors(cpu)) {
+        buffer_string(line, " Other programs or a CPU quota leave it ");
+        write_use(cpu, line);
+        buffer_byte(line, '.');
+    }
+}
+
+static void find_no_processor(struct diagnosis *diagnosis) {
+    const struct cpu_account *cpu = diagnosis->source->cpu;
+    const struct cpu_times *times = &cpu->threads[cpu->main].times;
+    struct finding *finding = diagnose_add(diagnosis, FINDING_NO_PROCESSOR, CONFIDENCE_HIGH);
+    struct buffer line = {0};
+    char time[FORMAT_SIZE];
+    finding->decides = true;
+    write_no_processor(diagnosis, &line);
+    set_headline(diagnosis, finding, &line);
+    finding_summary(diagnosis, finding,
+                    "It is ready without a processor for %s. On average %.2g threads of the "
+                    "program could run and %.2g run",
+                    format_duration(times->ready, time), runnable(cpu),
+                    share_of(cpu->times.running, cpu->wall));
+    if (has_too_many_threads(cpu))
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                    "Start no more busy threads than processors (OMP_NUM_THREADS=%u or the "
+                    "library's own setting), or run on more processors",
+                    cpu->processors);
+    if (!fills_processors(cpu))
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                    "Run on an idle machine, or raise the CPU quota");
+}
+
+static const char *blocked_words(const struct cpu_wait *wait) {
+    static const char *const words[BLOCKED_KINDS] = {
+        [BLOCKED_UNKNOWN] = "",
+        [BLOCKED_DISK] = "for the disk",
+        [BLOCKED_PIPE] = "for a pipe or socket",
+        [BLOCKED_POLL] = "for other processes or files (poll)",
+        [BLOCKED_LOCK] = "for a lock or another thread",
+        [BLOCKED_SLEEP] = "for a timer (sleep)",
+        [BLOCKED_CHILD] = "for a child process",
+        [BLOCKED_DEVICE] = "for the device",
+        [BLOCKED_OTHER] = "in a system call"};
+    return wait->is_gil ? "for Python's global interpreter lock" : words[wait->on];
+}
+
+/* The place where the main thread waits longest; NULL: none is known. */
+static const struct cpu_wait *main_wait(const struct cpu_account *cpu) {
+    const struct cpu_wait *best = NULL;
+    for (size_t i = 0; i < cpu->wait_count; i++)
+        if (cpu->waits[i].main > (best ? best->main : 0))
+            best = &cpu->waits[i];
+    return best;
+}
+
+/* The thread that runs most while the main thread is blocked; NULL: none runs half of that time. */
+static const struct cpu_thread *busy_meanwhile(const struct cpu_account *cpu) {
+    int64_t blocked = cpu_times_blocked(&cpu->threads[cpu->main].times);
+    const struct cpu_thread *best = NULL;
+    for (size_t i = 0; i < cpu->thread_count; i++)
+        if (i != cpu->main && cpu->threads[i].meanwhile > (best ? best->meanwhile : blocked / 2))
+            best = &cpu->threads[i];
+    return best;
+}
+
+static void write_place(const struct diagnosis *diagnosis, const struct cpu_wait *wait,
+                        struct buffer *line) {
+    const struct trace *trace = diagnosis->trace;
+    if (wait->call)
+        buffer_printf(line, "in %.*s", TEXT_ARGS(trace_text(trace, wait->call)));
+    if (wait->function)
+        buffer_printf(line, "%s %.*s", wait->call ? ", called by" : "in",
+                      TEXT_ARGS(trace_text(trace, trace->stack.function[wait->function])));
+}
+
+static void fix_blocked(struct diagnosis *diagnosis, struct finding *finding,
+                        const struct cpu_wait *wait) {
+    static const char *const fixes[BLOCKED_KINDS] = {
+        [BLOCKED_UNKNOWN] = "Record as root or with kernel.perf_event_paranoid=1 to see where "
+                            "threads block",
+        [BLOCKED_DISK] = "Read ahead in another thread, or keep the data in memory",
+        [BLOCKED_PIPE] = "Speed up the other side, or do other work meanwhile",
+        [BLOCKED_POLL] = "Speed up what it waits for, or do other work meanwhile",
+        [BLOCKED_LOCK] = "Shorten what the other thread does, or do other work meanwhile",
+        [BLOCKED_SLEEP] = "Wait for the event itself instead of a fixed time",
+        [BLOCKED_CHILD] = "See the child processes under Processes",
+        [BLOCKED_DEVICE] = "Do other work while the device is busy",
+        [BLOCKED_OTHER] = "See Waits"};
+    if (wait->is_gil)
+        finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
+                    "Use processes instead of threads, or native code that releases the lock");
+    else
+        finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s", fixes[wait->on]);
+}
+
+/* Who runs meanwhile is the candidate that the main thread waits for. */
+static void describe_meanwhile(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct cpu_account *cpu = diagnosis->source->cpu;
+    const struct trace *trace = diagnosis->trace;
+    const struct cpu_thread *busy = busy_meanwhile(cpu);
+    char part[FORMAT_SIZE];
+    if (!busy)
+        return;
+    percent_of(busy->meanwhile, cpu_times_blocked(&cpu->threads[cpu->main].times), part);
+    finding_cause(diagnosis, finding,
+                  "Meanwhile the thread %.*s (%lld) of %.*s runs %s of the time.",
+                  TEXT_ARGS(trace_text(trace, trace->thread.name[busy->thread])),
+                  (long long)trace->thread.tid[busy->thread],
+                  TEXT_ARGS(trace_text(trace, trace->process.name[busy->process])), part);
+}
+
+static void find_blocked(struct diagnosis *diagnosis) {
+    enum { PLACES = 3 };
+    const struct cpu_account *cpu = diagnosis->source->cpu;
+    const struct cpu_times *times = &cpu->threads[cpu->main].times;
+    const struct cpu_wait *wait = main_wait(cpu);
+    int64_t blocked = cpu_times_blocked(times);
+    struct buffer line = {0}, place = {0};
+    char part[FORMAT_SIZE], time[FORMAT_SIZE];
+    if (!wait)
+        return;
+    struct finding *finding = diagnose_add(diagnosis, FINDING_BLOCKED, CONFIDENCE_HIGH);
+    finding->decides = true;
+    buffer_printf(&line, "For %s of the time ", percent_of(blocked, times->wall, part));
+    write_main(diagnosis, &line);
+    buffer_printf(&line, " is blocked");
+    if (wait->on != BLOCKED_UNKNOWN)
+        buffer_printf(&line, ", %swaiting %s", 10 * wait->main < 9 * blocked ? "mostly " : "",
+                      blocked_words(wait));
+    buffer_byte(&line, '.');
+    set_headline(diagnosis, finding, &line);
+    write_place(diagnosis, wait, &place);
+    if (place.length)
+        finding_summary(diagnosis, finding, "It waits %s %.*s", format_duration(wait->main, time),
+                        TEXT_ARGS(buffer_as_text(&place)));
+    else
+        finding_summary(diagnosis, finding, "It is blocked for %s; where is not known",
+                        format_duration(blocked, time));
+    describe_meanwhile(diagnosis, finding);
+    for (size_t i = 0, shown = 0; i < cpu->wait_count && shown < PLACES; i++) {
+        if (cpu->waits[i].main == 0)
+            continue;
+        buffer_clear(&place);
+        write_place(diagnosis, &cpu->waits[i], &place);
+        uint32_t function = cpu->waits[i].function;
+        finding_evidence(diagnosis, finding,
+                         (struct evidence){.kind = EVIDENCE_FUNCTION,
+                                           .name = diagnosis->trace->stack.function[function]},
+                         "%s: %.*s", format_duration(cpu->waits[i].main, time),
+                         TEXT_ARGS(place.length ? buffer_as_text(&place) : TEXT("unknown")));
+        shown++;
+    }
+    fix_blocked(diagnosis, finding, wait);
+    buffer_finish(&place);
+}
+
+static void find_running(struct diagnosis *diagnosis) {
+    const struct cpu_account *cpu = diagnosis->source->cpu;
+    const struct samples *samples = diagnosis->source->samples;
+    const struct cpu_times *times = &cpu->threads[cpu->main].times;
+    struct buffer line = {0};
+    char part[FORMAT_SIZE];
+    struct finding *finding = diagnose_add(diagnosis, FINDING_ON_CPU, CONFIDENCE_HIGH);
+    finding->decides = true;
+    buffer_printf(&line, "For %s of the time ", percent_of(times->running, times->wall, part));
+    write_main(diagnosis, &line);
+    buffer_string(&line, " runs. The program uses ");
+    write_use(cpu, &line);
+    buffer_byte(&line, '.');
+    set_headline(diagnosis, finding, &line);
+    if (samples->function_count) {
+        describe_samples(diagnosis, finding);
+        finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                    "See the functions under CPU samples, or the flame graph of the HTML page");
+    } else {
+        finding_summary(diagnosis, finding, "What it runs was not sampled");
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                    "Record with CPU sampling to see its functions");
+    }
+}
+
+/* What the main thread does, largest part first. */
+static void find_account(struct diagnosis *diagnosis) {
+    const struct cpu_account *cpu = diagnosis->source->cpu;
+    const struct cpu_times *times = &cpu->threads[cpu->main].times;
+    const int64_t parts[] = {times->running, times->ready, cpu_times_blocked(times)};
+    diagnose_rule *const rules[] = {find_running, find_no_processor, find_blocked};
+    bool done[ARRAY_COUNT(parts)] = {false};
+    for (size_t rank = 0; rank < ARRAY_COUNT(parts); rank++) {
+        size_t best = ARRAY_COUNT(parts);
+        for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
+            if (!done[i] && (best == ARRAY_COUNT(parts) || parts[i] > parts[best]))
+                best = i;
+        done[best] = true;
+        if (rank == 0 || 10 * parts[best] >= times->wall)
+            rules[best](diagnosis);
+    }
+}
+
+/* Without thread states: the top operator or the top sampled function. A device may have worked
+ * unrecorded, so nothing is written about one unless the trace lists it. */
+static void find_profile(struct diagnosis *diagnosis) {
     const struct samples *samples = diagnosis->source->samples;
     const struct range_group *top = main_operator(diagnosis);
     bool listed = device_listed(diagnosis->trace), sampled = samples->function_count > 0;
-    enum framework framework = top ? diagnosis->facts.framework : sampled_framework(samples);
     if (!top && !listed && !sampled)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_ON_CPU,
                                            listed && !sampled ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
     finding->decides = true;
+    diagnose_set_text(diagnosis, &finding->headline, "%s",
+                      listed ? "The machine has a GPU, but no GPU activity was recorded."
+                             : "This is a profile of the CPU only.");
     if (top)
         describe_operators(diagnosis, finding, top);
     else if (sampled)
         describe_samples(diagnosis, finding);
     else
-        finding_summary(diagnosis, finding,
-                        "The machine has a GPU, but no GPU activity was recorded");
-    finding_cause(
-        diagnosis, finding,
-        "No GPU activity was recorded: the program does not use a GPU, or its GPU activity "
-        "was not recorded.");
-    if (sampled && !top && framework == FRAMEWORK_CUDA)
+        finding_summary(diagnosis, finding, "No samples and no operators were recorded");
+    if (listed)
+        finding_cause(diagnosis, finding,
+                      "The program does not use the GPU, or its GPU activity was not recorded.");
+    if (listed && top)
+        finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
+                    remedy_text(diagnosis->facts.framework, REMEDY_TO_DEVICE));
+    else if (sampled)
         finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
                     "See the functions under CPU samples, or the flame graph of the HTML page");
     else
-        finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
-                    remedy_text(framework, REMEDY_TO_DEVICE));
+        finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "See Operators on the CPU");
+}
+
+/* ---- host memory ------------------------------------------------------------------------- */
+
+#define KEPT_BYTES ((uint64_t)32 << 20)
+#define GROWN_BYTES ((uint64_t)100 << 20)
+
+/* What the program allocated in its steady part and never freed. */
+static void describe_kept(struct diagnosis *diagnosis, const struct heap *heap) {
+    enum { SITES = 3 };
+    const struct trace *trace = diagnosis->trace;
+    char bytes[FORMAT_SIZE], part[FORMAT_SIZE];
+    struct finding *finding = diagnose_add(diagnosis, FINDING_HOST_MEMORY, CONFIDENCE_MEDIUM);
+    const struct heap_site *top = &heap->sites[0];
+    struct text name = trace_text(trace, trace->stack.function[top->function]);
+    finding->decides = diagnosis->source->device_count == 0;
+    finding->remark = !finding->decides;
+    finding_summary(diagnosis, finding,
+                    "About %s that the program allocated after the first quarter of the run were "
+                    "never freed, %s of them by %.*s",
+                    format_bytes(heap->kept, bytes), format_bytes(top->kept, part),
+                    TEXT_ARGS(top->function ? name : TEXT("an unknown function")));
+    for (size_t i = 0; i < heap->site_count && i < SITES && heap->sites[i].kept; i++) {
+        uint32_t function = trace->stack.function[heap->sites[i].function];
+        finding_evidence(
+            diagnosis, finding, (struct evidence){.kind = EVIDENCE_FUNCTION, .name = function},
+            "%.*s: %s not freed of %s allocated", TEXT_ARGS(trace_text(trace, function)),
+            format_bytes(heap->sites[i].kept, bytes), format_bytes(heap->sites[i].allocated, part));
+    }
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                "Free this memory, or bound the container or cache that holds it");
+}
+
+/* A process whose resident memory grew in the second half of its life and did not fall. */
+static void describe_growth(struct diagnosis *diagnosis, const struct heap_process *process) {
+    char bytes[FORMAT_SIZE], last[FORMAT_SIZE];
+    struct finding *finding = diagnose_add(diagnosis, FINDING_HOST_MEMORY, CONFIDENCE_LOW);
+    finding->decides = true;
+    finding_summary(diagnosis, finding,
+                    "The resident memory of %.*s grew by %s to %s in the second half of its time",
+                    TEXT_ARGS(process->name), format_bytes(process->last - process->middle, bytes),
+                    format_bytes(process->last, last));
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                "Record with --memory to see which functions allocate and do not free");
+}
+
+/* In both quarters of the second half: the memory of a start-up grows once. */
+static bool grows(const struct heap_process *process) {
+    if (process->floor < process->middle || process->last < process->middle + GROWN_BYTES ||
+        process->last / 5 < process->middle / 4)
+        return false;
+    uint64_t part = (process->last - process->middle) / 4;
+    return process->late >= process->middle + part && process->last >= process->late + part;
+}
+
+static void find_host_memory(struct diagnosis *diagnosis) {
+    const struct heap *heap = diagnosis->source->heap;
+    if (heap && heap->is_sampled && heap->kept >= KEPT_BYTES)
+        describe_kept(diagnosis, heap);
+    if (!heap || heap->is_sampled || diagnosis->source->device_count > 0)
+        return;
+    for (size_t i = 0; i < heap->process_count; i++)
+        if (grows(&heap->processes[i]))
+            describe_growth(diagnosis, &heap->processes[i]);
 }
 
 void diagnose_cpu(struct diagnosis *diagnosis) {
+    const struct cpu_account *cpu = diagnosis->source->cpu;
+    bool unseen =
+        diagnosis->facts.recorded.activities > 0 || kernels_are_missing(&diagnosis->facts);
     if (diagnosis->source->device_count > 0)
         find_operators(diagnosis);
-    else if (diagnosis->facts.recorded.activities == 0 && !kernels_are_missing(&diagnosis->facts))
-        find_no_device(diagnosis);
+    else if (!unseen && cpu && cpu->thread_count > 0)
+        find_account(diagnosis);
+    else if (!unseen)
+        find_profile(diagnosis);
+    find_host_memory(diagnosis);
 }

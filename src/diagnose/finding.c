@@ -252,6 +252,7 @@ void finding_finish(struct finding *finding) {
     }
     memory_free(finding->evidence);
     memory_free(finding->fixes);
+    memory_free(finding->headline);
     memory_free(finding->observation);
     memory_free(finding->gain);
     memory_free(finding->summary);

@@ -7,6 +7,8 @@
 
 #include "analysis/account.h"
 #include "analysis/copies.h"
+#include "analysis/cpu_account.h"
+#include "analysis/heap.h"
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
 #include "analysis/memory_use.h"
@@ -42,6 +44,9 @@
     X(THROTTLING, "throttling", "Clock throttling")                                                \
     X(MEMORY_PRESSURE, "memory-pressure", "Memory pressure")                                       \
     X(ON_CPU, "on-cpu", "Work on the CPU")                                                         \
+    X(NO_PROCESSOR, "no-processor", "Waiting for a processor")                                     \
+    X(BLOCKED, "blocked", "Blocked threads")                                                       \
+    X(HOST_MEMORY, "host-memory", "Growing host memory")                                           \
     X(HEALTHY, "healthy", "Healthy")                                                               \
     X(UNDECIDED, "undecided", "Unknown")
 
@@ -85,6 +90,7 @@ struct finding {
     enum finding_kind kind;
     enum confidence confidence;
     uint32_t device;   /* 0: the run */
+    char *headline;    /* of a run that it leads; NULL: by its kind */
     char *observation; /* what was measured, one sentence without its full stop */
     char *gain;        /* "fused, 11.5 ms -> 9.2 ms a step"; NULL: not known */
     char *summary;     /* the observation and the gain */
@@ -147,6 +153,8 @@ struct diagnose_source {
     const struct syncs *syncs;
     const struct ranges *ranges;
     const struct samples *samples;
+    const struct cpu_account *cpu;
+    const struct heap *heap;
     const struct memory_use *memory; /* by device id */
     const struct data_quality *quality;
     const struct diagnose_device *devices;

@@ -32,6 +32,9 @@ static const struct {
     [FINDING_COMPILATION] = {1, 0.03},
     [FINDING_ALLOCATION] = {2, 0.03},
     [FINDING_ON_CPU] = {3, 0.05},
+    [FINDING_NO_PROCESSOR] = {3, 0.05},
+    [FINDING_BLOCKED] = {3, 0.05},
+    [FINDING_HOST_MEMORY] = {24, 0},
     [FINDING_SMALL_TRANSFERS] = {4, 0.03},
     [FINDING_PAGEABLE] = {5, 0.03},
     [FINDING_INPUT_PIPELINE] = {6, 0.03},
@@ -334,7 +337,9 @@ static void write_headline(struct diagnosis *diagnosis, const struct finding *fi
     struct verdict *verdict = diagnosis->verdict;
     const struct facts *facts = &diagnosis->facts;
     char percent[FORMAT_SIZE];
-    if (first->kind == FINDING_HEALTHY)
+    if (first->headline)
+        diagnose_set_text(diagnosis, &verdict->manager, "%s", first->headline);
+    else if (first->kind == FINDING_HEALTHY)
         diagnose_set_text(
             diagnosis, &verdict->manager, "%s is busy %s of the time. %s.", device_text(diagnosis),
             whole_percent(share_of(facts->busy, facts->window), percent), no_gain_text(verdict));
@@ -344,9 +349,6 @@ static void write_headline(struct diagnosis *diagnosis, const struct finding *fi
     else if (first->kind == FINDING_UNDECIDED)
         diagnose_set_text(diagnosis, &verdict->manager,
                           "The trace does not show what limits the run.");
-    else if (first->kind == FINDING_ON_CPU && diagnosis->source->device_count == 0)
-        diagnose_set_text(diagnosis, &verdict->manager,
-                          "No GPU activity was recorded. This is a CPU profile.");
     else if (first->holds)
         diagnose_set_text(diagnosis, &verdict->manager,
                           "Copies take %s of the time while no kernel runs. Overlap cannot hide "
@@ -365,7 +367,8 @@ static void write_action(struct diagnosis *diagnosis, const struct finding *firs
     char **action = &diagnosis->verdict->engineer;
     const char *observation = first->observation ? first->observation : "";
     const struct fix *fix = first->fix_count ? &first->fixes[0] : NULL;
-    bool unrecorded = kernels_are_missing(&diagnosis->facts) || first->kind == FINDING_ON_CPU;
+    bool unrecorded =
+        kernels_are_missing(&diagnosis->facts) || first->kind == FINDING_ON_CPU || first->headline;
     if (!fix || first->kind == FINDING_HEALTHY || (first->kind == FINDING_UNDECIDED && !unrecorded))
         diagnose_set_text(diagnosis, action, "%s.", observation);
     else if (first->gain && fix->replayed)

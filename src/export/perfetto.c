@@ -87,6 +87,9 @@ enum { LANES_MAX = 64 };
 enum { TRACK_STATES = TABLE_MARK, TRACK_ALLOCATED = 14 };
 _Static_assert((int)TABLE_COUNTER < (int)TRACK_ALLOCATED, "a track's kind has four bits");
 
+/* Tables behind these have no place on a timeline. */
+enum { TABLES = TABLE_USAGE };
+
 /* Tracks of a thread or a queue are numbered by lanes, counter tracks by their device. */
 enum { TRACK_LANES = 1 << 24 };
 
@@ -110,7 +113,7 @@ static uint32_t track_lane(uint64_t uuid) {
 enum interned { INTERNED_CATEGORY, INTERNED_NAME, INTERNED_KEY, INTERNED_VALUE, INTERNED_KINDS };
 
 /* Ids of interned values: enumerators, then strings (even) and stacks (odd). */
-enum { ENUMERATORS = 8, VALUE_BASE = TABLE_COUNT * TABLE_COLUMNS_MAX * ENUMERATORS + 2 };
+enum { ENUMERATORS = 16, VALUE_BASE = TABLE_COUNT * TABLE_COLUMNS_MAX * ENUMERATORS + 2 };
 
 /* Places slices on lanes, first fit. */
 struct lanes {
@@ -843,7 +846,7 @@ static bool find_offset(struct perfetto *perfetto, struct status *status) {
 static bool write_recordings(struct perfetto *perfetto, struct sequence *sequences,
                              struct status *status) {
     struct trace *trace = perfetto->trace;
-    for (unsigned table = TABLE_ACTIVITY; table < TABLE_COUNT; table++)
+    for (unsigned table = TABLE_ACTIVITY; table < TABLES; table++)
         if (!sequence_open(&sequences[table], trace, table, status))
             return false;
     if (!collect_flows(perfetto, status))
@@ -853,7 +856,7 @@ static bool write_recordings(struct perfetto *perfetto, struct sequence *sequenc
     for (uint32_t session = 0; session < sessions && !perfetto->failed; session++) {
         write_sequence(perfetto, &sequences[TABLE_ACTIVITY], session);
         write_thread_slices(perfetto, &sequences[TABLE_RANGE], &sequences[TABLE_CALL], session);
-        for (unsigned table = TABLE_MARK; table < TABLE_COUNT; table++)
+        for (unsigned table = TABLE_MARK; table < TABLES; table++)
             write_sequence(perfetto, &sequences[table], session);
     }
     return !perfetto->failed;
@@ -876,7 +879,7 @@ bool export_perfetto(struct trace *trace, const struct export_options *options,
         else
             status_no_memory(status);
     }
-    for (unsigned table = TABLE_ACTIVITY; table < TABLE_COUNT; table++) {
+    for (unsigned table = TABLE_ACTIVITY; table < TABLES; table++) {
         sequence_close(&sequences[table]);
         export_unload(trace, table);
     }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 
@@ -15,6 +16,10 @@
 
 EXPORT int InitializeInjection(void);
 EXPORT int InitializeInjectionNvtx2(nvtx_export_table *tables);
+EXPORT int ridge_probe_push(const char *name);
+EXPORT int ridge_probe_pop(void);
+EXPORT void ridge_probe_allocation(uint64_t address, uint64_t bytes, int released,
+                                   const uint64_t *frames, unsigned count);
 
 /* Called by the CUDA driver ($CUDA_INJECTION64_PATH), which ignores the result. */
 int InitializeInjection(void) {
@@ -33,6 +38,51 @@ int InitializeInjectionNvtx2(nvtx_export_table *tables) {
     bool installed = probe && probe->options.nvtx && tables && nvtx_install(tables);
     errno = error;
     return installed;
+}
+
+/* Ranges of programs without NVTX; the Python module calls these. The name is UTF-8. Returns the
+ * level of the range in its thread, or a negative number: not recorded. */
+int ridge_probe_push(const char *name) {
+    int error = errno;
+    struct probe *probe = probe_start();
+    int level = probe && probe->options.nvtx && name ? nvtx_push(name) : -1;
+    errno = error;
+    return level;
+}
+
+int ridge_probe_pop(void) {
+    int error = errno;
+    struct probe *probe = probe_start();
+    int level = probe && probe->options.nvtx ? nvtx_pop() : -1;
+    errno = error;
+    return level;
+}
+
+/* Called by libridge-memory.so, from any function of the malloc() family. `bytes` are those that
+ * the sampled allocation stands for; address 0: its release will not be seen. */
+void ridge_probe_allocation(uint64_t address, uint64_t bytes, int released, const uint64_t *frames,
+                            unsigned count) {
+    enum { FRAMES_MAX = 64 };
+    int error = errno;
+    struct probe_thread *thread = probe_start() ? probe_enter() : NULL;
+    if (count > FRAMES_MAX)
+        count = FRAMES_MAX;
+    if (thread) {
+        struct spool_allocation *record =
+            spool_begin(thread->lane, SPOOL_ALLOCATION, 0, sizeof *record + count * sizeof *frames);
+        if (record) {
+            record->time = clock_now();
+            record->address = address;
+            record->bytes = bytes;
+            record->released = released != 0;
+            record->count = count;
+            if (count)
+                memcpy(record->frames, frames, count * sizeof *frames);
+            spool_publish(thread->lane);
+        }
+        probe_leave(thread);
+    }
+    errno = error;
 }
 
 void probe_put_meta(struct probe_thread *thread, const char *key, struct text value) {

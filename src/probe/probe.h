@@ -136,6 +136,9 @@ bool probe_cuda_start(struct probe *probe);
  * False when the version of that copy is unknown. */
 typedef const void *nvtx_export_table(uint32_t table);
 bool nvtx_install(nvtx_export_table *tables);
+/* nvtxRangePushA() and nvtxRangePop() of the default domain. */
+int nvtx_push(const char *name);
+int nvtx_pop(void);
 /* A range of the calling thread that is not NVTX's. begin returns its id; 0: dropped. */
 uint64_t probe_range_begin(const char *name);
 void probe_range_end(uint64_t id);

@@ -26,6 +26,8 @@ static const char *const table_meanings[TABLE_COUNT] = {
     [TABLE_SAMPLE] = "CPU samples of threads",
     [TABLE_COUNTER] = "values over time: clocks, power, temperature, hardware counters",
     [TABLE_STATE] = "thread states: running, ready, blocked",
+    [TABLE_USAGE] = "CPU time of threads so far, read from time to time",
+    [TABLE_ALLOCATION] = "sampled allocations of the heap, and their releases",
 };
 
 static const struct column_doc column_docs[] = {
@@ -161,6 +163,25 @@ static const struct column_doc column_docs[] = {
     {"state", "thread", "thread.id", ABSENT_ZERO},
     {"state", "state", "running, ready (waiting for a CPU) or blocked", ABSENT_NEVER},
     {"state", "processor", "CPU that it ran on, or last ran on", ABSENT_NEVER},
+    {"state", "blocked_on", "disk, pipe, poll, lock, sleep, child, device, other or unknown",
+     ABSENT_NEVER},
+    {"state", "call", "system call in which it blocked, where known", ABSENT_ZERO},
+    {"state", "stack", "stack.id at the moment it blocked, where known", ABSENT_ZERO},
+
+    {"usage", "time", "nanoseconds on the trace's clock", ABSENT_NEVER},
+    {"usage", "thread", "thread.id", ABSENT_ZERO},
+    {"usage", "user", "nanoseconds in user mode since it started; -1 = unknown", ABSENT_NEVER},
+    {"usage", "kernel", "nanoseconds in the kernel since it started; -1 = unknown", ABSENT_NEVER},
+    {"usage", "ready", "nanoseconds ready without a CPU since it started; -1 = unknown",
+     ABSENT_NEVER},
+
+    {"allocation", "time", "nanoseconds on the trace's clock", ABSENT_NEVER},
+    {"allocation", "thread", "thread.id", ABSENT_ZERO},
+    {"allocation", "operation", "alloc or free", ABSENT_NEVER},
+    {"allocation", "bytes", "bytes that the sample stands for", ABSENT_NEVER},
+    {"allocation", "address", "joins an allocation with its release, within a process",
+     ABSENT_ZERO},
+    {"allocation", "stack", "stack.id of the innermost frame, where known", ABSENT_ZERO},
 };
 
 static void add_computed(struct shown_table *shown, const char *name, enum shown_kind kind,

@@ -36,8 +36,16 @@ void drain_start(struct recording *recording, int64_t started) {
     recording->delayed = options->delay > 0;
     recording->rows.from = recording->delayed ? recording->from : INT64_MIN;
     recording->rows.until = recording->until;
-    if (recording->perf && (recording->delayed || options->duration > 0))
+    if (recording->perf && (recording->delayed || options->duration > 0 || options->attach))
         perf_set_window(recording->perf, recording->from, recording->until);
+    struct perf_threads *polled =
+        recording->thread_poll ? thread_poll_threads(recording->thread_poll) : NULL;
+    if (polled && (recording->delayed || options->duration > 0 || options->attach)) {
+        polled->from = recording->from;
+        polled->until = recording->until;
+    }
+    if (polled && options->capture_range)
+        polled->captures = &recording->rows.captures;
     if (recording->perf && options->capture_range)
         perf_set_captures(recording->perf, &recording->rows.captures);
     /* the program has a row even if it ends at once */
@@ -48,8 +56,11 @@ void drain_start(struct recording *recording, int64_t started) {
 
 unsigned drain_timeout(const struct recording *recording) {
     int64_t now = clock_now(), next = recording->next_poll;
-    if (recording->perf && now + PERF_DRAIN_INTERVAL_MS * (int64_t)1000000 < next)
-        next = now + PERF_DRAIN_INTERVAL_MS * (int64_t)1000000;
+    int64_t interval =
+        (recording->perf_interval ? recording->perf_interval : PERF_DRAIN_INTERVAL_MS) *
+        (int64_t)1000000;
+    if ((recording->perf || recording->thread_poll) && now + interval < next)
+        next = now + interval;
     if (recording->delayed && recording->from < next)
         next = recording->from;
     if (!recording->stopped && recording->until < next)
@@ -85,6 +96,7 @@ static void drain_spool(struct recording *recording) {
         return;
     spool_rows_find_ended(&recording->rows, target->pid, target->ended ? target->ended_at : 0,
                           clock_now());
+    recording->rows.perf = recording->perf;
     if (spool_reader_drain(recording->reader, spool_rows_handle, &recording->rows,
                            &recording->status)) {
         spool_rows_close_ended(&recording->rows);
@@ -111,7 +123,19 @@ static void close_perf(struct recording *recording) {
     recording->perf = NULL;
 }
 
+static void close_polls(struct recording *recording) {
+    if (recording->thread_poll)
+        thread_poll_finish(recording->thread_poll, recording->writer);
+    thread_poll_destroy(recording->thread_poll);
+    recording->thread_poll = NULL;
+}
+
 static void drain_perf(struct recording *recording) {
+    if (recording->thread_poll &&
+        !thread_poll_read(recording->thread_poll, recording->writer, &recording->status)) {
+        keep_first_error(recording);
+        close_polls(recording);
+    }
     if (!recording->perf || perf_drain(recording->perf, recording->writer, &recording->status))
         return;
     keep_first_error(recording);
@@ -151,6 +175,7 @@ static void trim_ring(struct recording *recording) {
 /* The spool may still hold records of events that began in time. */
 static void stop_sampling(struct recording *recording) {
     recording->stopped = true;
+    close_polls(recording);
     close_perf(recording);
 }
 
@@ -214,6 +239,7 @@ void drain_poll(struct recording *recording) {
 
 void drain_end(struct recording *recording) {
     poll_sources(recording);
+    close_polls(recording);
     close_perf(recording);
     spool_rows_end(&recording->rows, clock_now());
     close_reader(recording);

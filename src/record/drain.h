@@ -5,6 +5,7 @@
 #include "record/trace_file.h"
 #include "record/gpu_counters.h"
 #include "record/perf/perf.h"
+#include "record/perf/thread_poll.h"
 #include "record/processes.h"
 #include "record/record.h"
 #include "record/spool_folder.h"
@@ -15,10 +16,12 @@ struct recording {
     struct record_summary *summary;
     struct record_file file;
     struct trace_writer *writer;
-    struct perf *perf;           /* NULL: not sampling */
-    struct spool_reader *reader; /* NULL: no probe, or it was stopped */
-    struct spool_folder *folder; /* of the reader; NULL: none */
-    struct map sampled;          /* pids of all sampled processes */
+    struct perf *perf;               /* NULL: not sampling */
+    struct thread_poll *thread_poll; /* instead of perf; NULL: none */
+    unsigned perf_interval;          /* milliseconds between drains; 0: PERF_DRAIN_INTERVAL_MS */
+    struct spool_reader *reader;     /* NULL: no probe, or it was stopped */
+    struct spool_folder *folder;     /* of the reader; NULL: none */
+    struct map sampled;              /* pids of all sampled processes */
     struct processes processes;
     struct gpu_counters gpus;
     struct spool_rows rows;

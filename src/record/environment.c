@@ -21,6 +21,8 @@
 #include "spool/spool.h"
 
 #define LIBRARY "libridge-probe.so"
+#define MEMORY_LIBRARY "libridge-memory.so"
+#define PRELOAD "LD_PRELOAD"
 
 /* ---- The probe --------------------------------------------------------------------------- */
 
@@ -183,6 +185,27 @@ static char *probe_options(struct environment *environment, const struct record_
     return copy;
 }
 
+/* Before what the user preloads: another allocator would otherwise keep the calls to itself. */
+static bool set_memory_library(struct environment *environment, struct record_summary *summary,
+                               struct status *status) {
+    char path[ENVIRONMENT_PROBE_SIZE + 32];
+    const char *slash = strrchr(environment->probe, '/'), *there = value_of(environment, PRELOAD);
+    struct status why = {0};
+    snprintf(path, sizeof path, "%.*s/" MEMORY_LIBRARY,
+             (int)(slash ? slash - environment->probe : 0), environment->probe);
+    if (access(path, R_OK) != 0 || !check_safe(path, &why)) {
+        record_note(summary, "the heap is not recorded: %s",
+                    why.code ? why.message : MEMORY_LIBRARY " is not installed beside the probe");
+        return true;
+    }
+    struct buffer text = {0};
+    buffer_printf(&text, "%s%s%s", path, there && *there ? ":" : "", there ? there : "");
+    char *copy =
+        buffer_ok(&text, status) ? own_copy(environment, buffer_as_text(&text), status) : NULL;
+    buffer_finish(&text);
+    return copy && set_variable(environment, PRELOAD, copy, status);
+}
+
 /* VK_ADD_LAYER_PATH is ignored when VK_LAYER_PATH is set. ncnn loads a driver without the loader:
  * the probe leads it to the loader. llama.cpp labels its commands on request. */
 static bool set_vulkan(struct environment *environment, const char *spool,
@@ -214,6 +237,7 @@ static bool set_probe(struct environment *environment, const struct record_optio
                       const char *spool, struct record_summary *summary, struct status *status) {
     char *words = probe_options(environment, options, status);
     return words && set_variable(environment, SPOOL_VARIABLE, spool, status) &&
+           (!options->memory || set_memory_library(environment, summary, status)) &&
            set_variable(environment, SPOOL_OPTIONS, words, status) &&
            (!options_record(options, RECORD_CUDA) ||
             set_injection_path(environment, "CUDA_INJECTION64_PATH", "CUDA is", summary, status)) &&

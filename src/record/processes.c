@@ -137,7 +137,7 @@ static bool visit_thread_children(struct processes *processes, const char *path,
         content[kept + (size_t)got] = 0;
         while ((end = strchr(at, ' ')) && ok) {
             int64_t pid = strtoll(at, NULL, 10);
-            ok = pid <= 0 || visit_process(processes, pid, status);
+            ok = pid <= 0 || pid == getpid() || visit_process(processes, pid, status);
             at = end + 1;
         }
         kept = strlen(at);
@@ -203,7 +203,8 @@ static bool walk_tree(struct processes *processes, int64_t now, struct status *s
     int64_t began = clock_now();
     for (size_t i = 0; i < processes->alive_count; i++)
         processes->alive[i].is_visited = false;
-    bool ok = visit_children(processes, (int64_t)getpid(), status);
+    bool ok = processes->root ? visit_process(processes, processes->root, status)
+                              : visit_children(processes, (int64_t)getpid(), status);
     for (size_t i = 0; i < processes->alive_count && ok; i++)
         if (processes->alive[i].is_visited)
             ok = visit_children(processes, processes->alive[i].pid, status);

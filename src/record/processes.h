@@ -16,6 +16,7 @@
 /* Zero-initialised except for the writer. */
 struct processes {
     struct trace_writer *writer;
+    int64_t root;          /* the tree's root, if it is not the recorder's child; 0: it is */
     struct map rows;       /* pid -> row */
     struct process *alive; /* found by the last walk */
     size_t alive_count, alive_capacity;

@@ -6,11 +6,17 @@
  * fail with STATUS_USAGE. A source that is not available is a note. Any other failure undoes
  * everything, so that the caller can run the program unrecorded.
  */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE /* sched_getaffinity() */
+#endif
 #include "record/record.h"
 
+#include <limits.h>
 #include <math.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -19,6 +25,7 @@
 
 #include <ridge.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/process.h"
@@ -63,6 +70,15 @@ static void write_command(struct trace_writer *writer, char *const *words) {
     buffer_finish(&command);
 }
 
+static int64_t usable_processors(void) {
+#ifdef __linux__
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        return CPU_COUNT(&allowed);
+#endif
+    return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 void record_write_meta(struct trace_writer *writer, const struct record_options *options) {
     char host[PROCESS_NAME_SIZE], tool[64];
     const char *rank = path_template_rank(), *world = path_template_world_size();
@@ -74,6 +90,7 @@ void record_write_meta(struct trace_writer *writer, const struct record_options 
     trace_writer_meta_integer(writer, META_CLOCK_OFFSET, process_clock_offset());
     trace_writer_meta(writer, META_HOST, text_of(host));
     write_command(writer, options->command);
+    trace_writer_meta_integer(writer, META_PROCESSORS, usable_processors());
     if (rank)
         trace_writer_meta(writer, META_RANK, text_of(rank));
     if (world)
@@ -203,6 +220,7 @@ void record_describe(const struct record_summary *summary, struct buffer *lines)
     describe_cost(summary, lines);
 }
 
+#define ANNOUNCE "RIDGE_ANNOUNCE"
 #define CHILDREN_NS 1000000000 /* how long processes that outlive the program are recorded */
 enum { COMPRESSION = 1 };      /* low: the CPUs are for the recorded program */
 
@@ -265,8 +283,16 @@ static void open_perf(struct recording *recording, pid_t pid) {
     if (options->no_sampling)
         return;
     recording->perf = perf_open(pid, &options->perf, &why);
-    if (!recording->perf)
-        record_note(recording->summary, "CPU sampling is not available: %s", why.message);
+    if (recording->perf) {
+        recording->perf_interval = perf_drain_interval_ms(recording->perf);
+        return;
+    }
+    record_note(recording->summary, "CPU sampling is not available: %s", why.message);
+    recording->thread_poll = thread_poll_create(pid);
+    if (recording->thread_poll)
+        trace_writer_meta_integer(recording->writer, META_STATES_INTERVAL,
+                                  THREAD_POLL_INTERVAL_MS * (int64_t)1000000);
+    recording->perf_interval = THREAD_POLL_INTERVAL_MS;
 }
 
 /* Without a reader the folder is removed, so that probes do not write anything. */
@@ -301,6 +327,7 @@ static bool open_all(struct recording *recording, const struct environment *envi
 
 static void close_all(struct recording *recording) {
     perf_close(recording->perf);
+    thread_poll_destroy(recording->thread_poll);
     spool_reader_close(recording->reader);
     spool_rows_finish(&recording->rows);
     gpu_counters_finish(&recording->gpus);
@@ -317,6 +344,8 @@ static void wait_and_drain(struct recording *recording) {
     unsigned alive;
     while (!target_wait(target, drain_timeout(recording), &alive)) {
         drain_poll(recording);
+        if (target->attached && recording->stopped)
+            break;
         if (target->ended && clock_now() - target->ended_at > CHILDREN_NS) {
             record_note(recording->summary,
                         alive == 1 ? "%s process was still running and is no longer recorded"
@@ -419,9 +448,11 @@ static void write_notes(struct recording *recording) {
     for (unsigned i = 0; i < summary->note_count; i++)
         trace_writer_meta(writer, META_WARNING, text_of(summary->notes[i]));
     trace_writer_dropped(writer, recording->rows.invalid);
-    trace_writer_meta_integer(writer, "target.status", target_status(&summary->target));
+    if (!summary->target.attached) {
+        trace_writer_meta_integer(writer, "target.status", target_status(&summary->target));
+        trace_writer_meta_integer(writer, "target.cpu_ns", summary->target_ns);
+    }
     trace_writer_meta_integer(writer, "recorder.cpu_ns", summary->recorder_ns);
-    trace_writer_meta_integer(writer, "target.cpu_ns", summary->target_ns);
     if (summary->probe_ns >= 0)
         trace_writer_meta_integer(writer, "probe.cost_ns", summary->probe_ns);
 }
@@ -456,7 +487,7 @@ static bool run_recording(struct recording *recording, struct status *status) {
     struct record_summary *summary = recording->summary;
     struct target *target = &summary->target;
     int64_t own_before = processor_ns(RUSAGE_SELF);
-    if (!target_exec(target, recording->options->command[0], status))
+    if (!target->attached && !target_exec(target, recording->options->command[0], status))
         return false;
     if (!record_file_commit(&recording->file, &recording->error))
         snprintf(recording->file.path, sizeof recording->file.path, "%.*s", RECORD_PATH_SIZE - 1,
@@ -469,7 +500,7 @@ static bool run_recording(struct recording *recording, struct status *status) {
     count_events(recording);
     note_content(recording);
     summary->recorder_ns = processor_ns(RUSAGE_SELF) - own_before;
-    summary->target_ns = processor_ns(RUSAGE_CHILDREN);
+    summary->target_ns = target->attached ? 0 : processor_ns(RUSAGE_CHILDREN);
     write_notes(recording);
     finish_file(recording);
     return true;
@@ -525,6 +556,95 @@ bool record_program(const struct record_options *options, struct record_summary 
     bool ok = check_options(options, status) &&
               prepare_probe(options, &folder, &environment, summary, status) &&
               start_and_run(&recording, &environment, &folder, status);
+    close_all(&recording);
+    spool_folder_remove(&folder);
+    environment_finish(&environment);
+    if (ok)
+        target_release(&summary->target);
+    return ok;
+}
+
+/* ---- Attaching --------------------------------------------------------------------------- */
+
+/* The words of a running process's command line, and of its name if it has none. `content` holds
+ * them; `words` ends with NULL. */
+static void read_command_line(pid_t pid, char *content, size_t capacity, char **words,
+                              size_t words_max) {
+    static const char *const files[] = {"cmdline", "comm"};
+    size_t length = 0, count = 0;
+    char path[64];
+    for (size_t i = 0; i < ARRAY_COUNT(files) && length == 0; i++) {
+        snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, files[i]);
+        FILE *file = fopen(path, "re");
+        length = file ? fread(content, 1, capacity - 1, file) : 0;
+        if (file)
+            fclose(file);
+    }
+    content[length] = 0;
+    if (length && content[length - 1] == '\n')
+        content[--length] = 0;
+    for (size_t at = 0; at < length && count + 1 < words_max; at += strlen(content + at) + 1)
+        words[count++] = content + at;
+    if (count == 0)
+        words[count++] = "process";
+    words[count] = NULL;
+}
+
+/* A process that attaches ridge to itself (the Python module) loads the probe when it knows the
+ * spool. It waits for the variables on the descriptor $RIDGE_ANNOUNCE, until that is closed. */
+static void announce(const struct environment *environment) {
+    const char *given = getenv(ANNOUNCE);
+    char *end;
+    long fd = given && *given ? strtol(given, &end, 10) : -1;
+    if (fd < 3 || fd > INT_MAX || *end)
+        return;
+    for (size_t i = 0; i < environment->count; i++)
+        if (dprintf((int)fd, "%s=%s\n", environment->variables[i].name,
+                    environment->variables[i].value) < 0)
+            break;
+    close((int)fd);
+    unsetenv(ANNOUNCE);
+}
+
+static bool attach_and_run(struct recording *recording, const struct environment *environment,
+                           struct spool_folder *folder, struct status *status) {
+    struct target *target = &recording->summary->target;
+    if (!target_attach(target, recording->options->attach, status))
+        return false;
+    recording->processes.root = target->pid;
+    bool ok = open_all(recording, environment, folder, status);
+    if (ok && !recording->perf && !recording->thread_poll && !recording->reader)
+        ok = status_fail(status, STATUS_UNSUPPORTED, "nothing of process %ld can be recorded: %s",
+                         (long)target->pid, recording->summary->notes[0]);
+    target->started = clock_now(); /* not while the sources were opened */
+    if (ok)
+        announce(environment);
+    ok = ok && run_recording(recording, status);
+    if (!ok) {
+        record_file_discard(&recording->file);
+        target_release(target);
+    }
+    return ok;
+}
+
+bool record_attach(const struct record_options *options, struct record_summary *summary,
+                   struct status *status) {
+    enum { WORDS = 256 };
+    char content[16384], *words[WORDS];
+    struct record_options attached = *options;
+    struct recording recording = {.options = &attached, .summary = summary, .file.fd = -1};
+    struct spool_folder folder = {.path = ""};
+    struct environment environment = {0};
+    memset(summary, 0, sizeof *summary);
+    summary->probe_ns = -1;
+    attached.perf.attach = true;
+    attached.perf.counters = false;
+    read_command_line(options->attach, content, sizeof content, words, WORDS);
+    attached.command = words;
+    bool ok =
+        check_options(&attached, status) &&
+        (!getenv(ANNOUNCE) || prepare_probe(&attached, &folder, &environment, summary, status)) &&
+        attach_and_run(&recording, &environment, &folder, status);
     close_all(&recording);
     spool_folder_remove(&folder);
     environment_finish(&environment);

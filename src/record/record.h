@@ -16,6 +16,7 @@ typedef void record_device_facts(const char *name, const char *label, record_fac
 
 struct record_options {
     char *const *command; /* terminated by NULL */
+    pid_t attach;         /* record this running process instead of the command; 0: none */
     const char *output;   /* with %p, %h and %r, see path_template.h; NULL: named after the
                              program */
     bool replace;
@@ -24,6 +25,7 @@ struct record_options {
     const char *capture_range; /* "cudaProfilerApi", "nvtx:NAME", or NULL */
     uint64_t max_bytes;        /* stop at this file size; 0: no limit */
     uint64_t ring_bytes;       /* keep only the last bytes; 0: all */
+    bool memory;               /* sample the heap */
     bool graph_nodes;          /* record each node of CUDA graphs */
     const char *python_lines;  /* "off", "waits" or "all"; NULL: all */
     bool vulkan_dispatches;    /* times for each Vulkan command instead of groups */
@@ -59,6 +61,11 @@ struct record_summary {
  * unrecorded. */
 bool record_program(const struct record_options *options, struct record_summary *summary,
                     struct status *status);
+
+/* Records a running process, options->attach, until it ends, --duration has passed or ridge gets
+ * SIGINT. It continues when the recording ends. */
+bool record_attach(const struct record_options *options, struct record_summary *summary,
+                   struct status *status);
 
 /* Adds a note. Notes beyond RECORD_NOTES are ignored. */
 void record_note(struct record_summary *summary, const char *format, ...)

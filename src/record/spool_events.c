@@ -271,3 +271,29 @@ bool spool_handle_memory(const struct spool_origin *origin, const struct spool_m
     trace_write_memory(writer_of(origin), &row);
     return true;
 }
+
+/* The stack is symbolised with the mappings that perf has seen. */
+bool spool_handle_allocation(const struct spool_origin *origin,
+                             const struct spool_allocation *allocation) {
+    struct spool_rows *rows = origin->rows;
+    size_t room = (allocation->head.bytes - sizeof *allocation) / sizeof allocation->frames[0];
+    size_t count = allocation->count < room ? allocation->count : room;
+    if (!spool_check_span(rows, allocation->time, allocation->time) ||
+        !is_in_window(rows, allocation->time))
+        return true;
+    int64_t pid = spool_reader_process(rows->entities.reader, origin->process)->pid;
+    trace_write_allocation(writer_of(origin),
+                           &(struct row_allocation){
+                               .time = allocation->time,
+                               .thread = origin->lane->thread,
+                               .operation = allocation->released ? MEMORY_FREE : MEMORY_ALLOC,
+                               .bytes = allocation->bytes,
+                               .address = allocation->address,
+                               .stack = rows->perf && count
+                                            ? perf_stack_row(rows->perf, writer_of(origin), pid,
+                                                             allocation->frames, count)
+                                            : 0,
+                           });
+    rows->allocations += !allocation->released;
+    return true;
+}

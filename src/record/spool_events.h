@@ -32,6 +32,8 @@ bool spool_handle_queue_range(const struct spool_origin *origin,
 bool spool_handle_mark(const struct spool_origin *origin, const struct spool_mark *mark);
 bool spool_handle_wait(const struct spool_origin *origin, const struct spool_wait *wait);
 bool spool_handle_memory(const struct spool_origin *origin, const struct spool_memory *memory);
+bool spool_handle_allocation(const struct spool_origin *origin,
+                             const struct spool_allocation *allocation);
 /* Writes a long call of the lane whose end was lost. */
 void spool_finish_pending_call(const struct spool_origin *origin);
 

@@ -232,6 +232,8 @@ static bool handle_record(const struct spool_origin *origin, const struct spool_
         return spool_handle_wait(origin, whole);
     case SPOOL_MEMORY:
         return spool_handle_memory(origin, whole);
+    case SPOOL_ALLOCATION:
+        return spool_handle_allocation(origin, whole);
     case SPOOL_DEVICE: {
         const struct spool_device *device = whole;
         return spool_entity_add_device(entities, origin->process, device,

@@ -9,6 +9,7 @@
 #include "record/apis.h"
 #include "record/captures.h"
 #include "record/gpu_counters.h"
+#include "record/perf/perf.h"
 #include "record/processes.h"
 #include "record/spool_entities.h"
 #include "record/spool_ranges.h"
@@ -21,7 +22,9 @@ struct spool_rows {
     int64_t from, until; /* events that begin outside are skipped */
     bool stopped;        /* --max-size is reached: all records are skipped */
 
-    uint64_t kernels, copies, calls;
+    struct perf *perf; /* symbolises the stacks of allocations; NULL: they are not recorded */
+
+    uint64_t kernels, copies, calls, allocations;
     uint64_t invalid;         /* records with impossible times or fields */
     uint64_t skipped;         /* since `stopped` */
     uint64_t dropped;         /* reported by the probes */

@@ -50,6 +50,13 @@ static void forward_signal(int number, siginfo_t *info, void *context) {
     errno = saved_actions;
 }
 
+static volatile sig_atomic_t stop_requested; /* by a signal, while attached */
+
+static void request_stop(int number, siginfo_t *info, void *context) {
+    (void)number, (void)info, (void)context;
+    stop_requested = 1;
+}
+
 static void ignore_signal(int number, siginfo_t *info, void *context) {
     (void)number, (void)info, (void)context;
 }
@@ -74,7 +81,7 @@ static void install_handlers(struct target *target) {
         } else if (target->saved_actions[i].sa_handler == SIG_IGN) {
             continue;
         } else {
-            action.sa_sigaction = forward_signal;
+            action.sa_sigaction = target->attached ? request_stop : forward_signal;
         }
         sigaction(signals[i], &action, NULL);
         sigaddset(&blocked, signals[i]);
@@ -187,6 +194,20 @@ bool target_start(struct target *target, char *const *command,
     return false;
 }
 
+bool target_attach(struct target *target, pid_t pid, struct status *status) {
+    *target = (struct target){.pid = pid, .attached = true, .started = clock_now()};
+    if (pid == getpid())
+        return status_fail(status, STATUS_USAGE, "process %ld is ridge itself", (long)pid);
+    if (kill(pid, 0) != 0 && errno == ESRCH)
+        return status_fail(status, STATUS_USAGE, "there is no process %ld", (long)pid);
+    if (kill(pid, 0) != 0)
+        return status_fail(status, STATUS_USAGE, "process %ld belongs to another user; use sudo",
+                           (long)pid);
+    stop_requested = 0;
+    install_handlers(target);
+    return true;
+}
+
 /* ---- The parent -------------------------------------------------------------------------- */
 
 static void reap(struct target *target) {
@@ -284,10 +305,34 @@ static bool reap_all(struct target *target) {
     }
 }
 
+/* Whether the process that ridge is attached to has ended, or ridge is to stop. A zombie, which its
+ * parent has not reaped, still takes signals. */
+static bool attached_has_ended(struct target *target) {
+    char path[64], content[512] = "";
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)target->pid);
+    FILE *file = fopen(path, "re");
+    size_t length = file ? fread(content, 1, sizeof content - 1, file) : 0;
+    if (file)
+        fclose(file);
+    content[length] = 0;
+    const char *state = strrchr(content, ')');
+    bool gone = kill(target->pid, 0) != 0 && errno == ESRCH;
+    if ((gone || (state && (state[2] == 'Z' || state[2] == 'X'))) && !target->ended) {
+        target->ended = true;
+        target->ended_at = clock_now();
+    }
+    target->stopped = stop_requested;
+    return target->ended || target->stopped;
+}
+
+static bool has_ended(struct target *target) {
+    return target->attached ? attached_has_ended(target) : !reap_all(target);
+}
+
 bool target_wait(struct target *target, unsigned milliseconds, unsigned *alive) {
     int64_t deadline = clock_now() + (int64_t)milliseconds * 1000000;
     for (;;) {
-        if (!reap_all(target)) {
+        if (has_ended(target)) {
             if (alive)
                 *alive = 0;
             return true;

@@ -27,6 +27,8 @@ struct target {
     bool ended;      /* the program itself; its descendants may still run */
     int64_t ended_at;
     int wait_status;                /* of waitpid() */
+    bool stopped;                   /* attached: a signal ended the recording */
+    bool attached;                  /* it ran before; ridge is not its parent */
     bool pipe_was_ignored;          /* set by the caller: SIGPIPE was ignored when ridge started */
     int start_pipe;                 /* private: the child waits for a byte before exec */
     int error_pipe;                 /* private: the errno of a failed exec */
@@ -40,6 +42,9 @@ struct target {
 bool target_start(struct target *target, char *const *command,
                   const struct target_variable *variables, unsigned variable_count,
                   struct status *status);
+/* Takes a process that runs already. target_wait() then returns true when it has ended, or when
+ * ridge gets SIGINT, SIGTERM, SIGHUP or SIGQUIT. */
+bool target_attach(struct target *target, pid_t pid, struct status *status);
 /* Lets the child exec; `program` is for the error message. */
 bool target_exec(struct target *target, const char *program, struct status *status);
 /* Ends a child that was started and is not to exec. */

@@ -1,5 +1,6 @@
 /* The JSON of the host: API time, synchronisation, memory, steps, ranges and samples, each complete
  * and in the order of the analysis. */
+#include "base/array.h"
 #include "report/json_parts.h"
 
 static bool write_api(struct json *json, const struct report *report, struct status *status) {
@@ -204,6 +205,49 @@ static bool write_samples(struct json *json, const struct report *report, struct
     return ok;
 }
 
+/* Left out where no thread states were recorded. */
+static bool write_cpu(struct json *json, const struct report *report, struct status *status) {
+    const struct cpu_account *cpu = &report->cpu;
+    const struct section *const sections[] = {&section_cpu_processes, &section_cpu_threads,
+                                              &section_cpu_waits, &section_cpu_parallelism};
+    const struct report_source source = {.report = report};
+    bool ok = true;
+    if (cpu->thread_count == 0)
+        return true;
+    json_key(json, "cpu");
+    json_begin_object(json);
+    json_member_integer(json, "wall_ns", cpu->wall);
+    json_member_measure(json, "processors", cpu->processors, cpu->processors != 0);
+    json_member_integer(json, "main_tid",
+                        report->model.trace->thread.tid[cpu->threads[cpu->main].thread]);
+    for (size_t i = 0; i < ARRAY_COUNT(sections); i++) {
+        json_key(json, sections[i]->key);
+        ok = section_write_json(sections[i], &source, json, status) && ok;
+    }
+    json_end_object(json);
+    return ok;
+}
+
+/* Each is left out where nothing of it was recorded. */
+static bool write_host_memory(struct json *json, const struct report *report,
+                              struct status *status) {
+    const struct report_source source = {.report = report};
+    bool ok = true;
+    if (report->heap.process_count) {
+        json_key(json, "resident");
+        ok = section_write_json(&section_resident, &source, json, status);
+    }
+    if (report->operators.count) {
+        json_key(json, "operators");
+        ok = section_write_json(&section_cpu_operators, &source, json, status) && ok;
+    }
+    if (report->heap.is_sampled) {
+        json_key(json, "heap");
+        ok = section_write_json(&section_heap, &source, json, status) && ok;
+    }
+    return ok;
+}
+
 static void write_processors(struct json *json, const struct counters *counters) {
     json_key(json, "processors");
     json_begin_object(json);
@@ -243,6 +287,8 @@ bool json_report_host(struct json *json, const struct report *report, struct sta
     write_steps(json, report);
     ok = write_ranges(json, report, status) && ok;
     ok = write_samples(json, report, status) && ok;
+    ok = write_cpu(json, report, status) && ok;
+    ok = write_host_memory(json, report, status) && ok;
     write_processors(json, &report->counters);
     return ok;
 }

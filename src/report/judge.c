@@ -172,6 +172,8 @@ bool judge(struct report *report, struct status *status) {
         .syncs = &report->syncs,
         .ranges = &report->ranges,
         .samples = &report->samples,
+        .cpu = &report->cpu,
+        .heap = &report->heap,
         .memory = report->memory,
         .quality = &report->quality,
         .devices = judged.sources,

@@ -68,6 +68,9 @@ enum run_question {
     ASK_SYNCS,
     ASK_RANGES,
     ASK_SAMPLES,
+    ASK_CPU,
+    ASK_HEAP,
+    ASK_OPERATORS,
     ASK_COUNTERS,
     ASK_MEMORY,
     ASK_TRUST,
@@ -96,6 +99,12 @@ static bool ask_run(struct report *report, enum run_question question, struct st
         return ranges_find(model, host, &report->ranges, status);
     case ASK_SAMPLES:
         return samples_find(model, host, &report->samples, status);
+    case ASK_CPU:
+        return cpu_account_find(model, &report->host, host, &report->cpu, status);
+    case ASK_OPERATORS:
+        return report->device_count > 0 || operators_find(model, host, &report->operators, status);
+    case ASK_HEAP:
+        return heap_find(model, &report->heap, status);
     case ASK_COUNTERS:
         return counters_find(model->trace, &report->counters, status);
     case ASK_MEMORY:
@@ -121,7 +130,9 @@ static bool prepare(void *context, size_t index, struct status *status) {
     if (index)
         return steps_find(&report->model, report->loop, &report->steps, status);
     if (!host_build(&report->host, &report->model, status) ||
-        !gaps_sum_threads(&report->model, &report->host, &report->gap_totals, status))
+        !gaps_sum_threads(&report->model, &report->host, &report->gap_totals, status) ||
+        !trace_load(report->model.trace, TABLE_ALLOCATION, NULL, status) ||
+        !trace_load(report->model.trace, TABLE_COUNTER, NULL, status))
         return false;
     report->host.totals = report->gap_totals.threads ? &report->gap_totals : NULL;
     return occupancy_find(&report->model, &report->occupancy, status);
@@ -338,6 +349,9 @@ void report_finish(struct report *report) {
     syncs_finish(&report->syncs);
     ranges_finish(&report->ranges);
     samples_finish(&report->samples);
+    cpu_account_finish(&report->cpu);
+    heap_finish(&report->heap);
+    operators_finish(&report->operators);
     counters_finish(&report->counters);
     memory_free(report->memory);
     steps_finish(&report->steps);

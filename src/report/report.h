@@ -13,13 +13,16 @@
 #include "analysis/calls.h"
 #include "analysis/copies.h"
 #include "analysis/counters.h"
+#include "analysis/cpu_account.h"
 #include "analysis/gaps.h"
+#include "analysis/heap.h"
 #include "analysis/host.h"
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
 #include "analysis/lines.h"
 #include "analysis/memory_use.h"
 #include "analysis/model.h"
+#include "analysis/operators.h"
 #include "analysis/pauses.h"
 #include "analysis/ranges.h"
 #include "analysis/samples.h"
@@ -90,6 +93,9 @@ struct report {
     struct syncs syncs;
     struct ranges ranges;
     struct samples samples;
+    struct cpu_account cpu;
+    struct heap heap;
+    struct operators operators; /* on the CPU; empty where a device worked */
     struct counters counters;
     struct memory_use *memory; /* by device id; [0] host */
     const char *loop;          /* options.steps named it; options.steps is "steady" then; or NULL */

@@ -214,16 +214,19 @@ static void write_head(struct text_writer *writer) {
     write_scope(writer);
 }
 
+/* A GPU that the trace does not list may have worked unrecorded: nothing is written about it. */
 static void write_no_device(struct text_writer *writer) {
-    const struct report *report = writer->report;
-    const struct trace *trace = report->model.trace;
+    const struct trace *trace = writer->report->model.trace;
+    bool listed = false;
+    for (size_t id = 1; id < trace->device.count; id++)
+        listed |= trace->device.listed[id];
     if (trace->activity.count > 0)
         text_line(writer, "\nNo device activity was recorded in this part of the run.");
     else if (trace->call.count + trace->range.count + trace->sample.count + trace->mark.count +
                  trace->counter.count + trace->memory.count + trace->state.count ==
              0)
         text_line(writer, "\nThe trace holds no events.");
-    else
+    else if (listed || trace->call.count)
         text_line(writer, "\nNo device activity was recorded; the trace shows the host only.");
 }
 
@@ -337,13 +340,17 @@ static void write_device_summary(struct text_writer *writer) {
 }
 
 static void write_host_summary(struct text_writer *writer) {
+    if (writer->report->device_count == 0) {
+        text_write_section(writer, &section_cpu_threads, NULL, SUMMARY_ROWS);
+        text_write_section(writer, &section_cpu_waits, NULL, SUMMARY_ROWS);
+    }
     if (!text_write_section(writer, &section_python, NULL, SUMMARY_ROWS))
         text_write_section(writer, &section_samples, NULL, SUMMARY_ROWS);
     else if (writer->report->device_count == 0)
         text_write_section(writer, &section_samples, NULL, SUMMARY_ROWS);
     if (writer->report->device_count == 0 &&
         !text_write_section(writer, &section_annotations, NULL, SUMMARY_ROWS))
-        text_write_section(writer, &section_operators, NULL, SUMMARY_ROWS);
+        text_write_section(writer, &section_cpu_operators, NULL, SUMMARY_ROWS);
 }
 
 static void write_summary(struct text_writer *writer) {

@@ -22,6 +22,9 @@ enum { WORDING_OCCUPANCY_SIZE = 40 };
 char *wording_occupancy(const struct kernel_occupancy *occupancy,
                         char text[WORDING_OCCUPANCY_SIZE]);
 
+/* What a blocked thread waits for: "lock", "pipe or socket". */
+const char *wording_blocked_on(unsigned blocked_on);
+
 /* A driver's synchronisation record as Kineto names it: "Stream Wait Event". */
 const char *wording_wait_kind(unsigned kind);
 

@@ -203,6 +203,7 @@ static const uint16_t min_bytes[SPOOL_KINDS] = {
     [SPOOL_FRAME] = sizeof(struct spool_frame),
     [SPOOL_CODE_LINES] = sizeof(struct spool_code_lines),
     [SPOOL_QUEUE_RANGE] = sizeof(struct spool_queue_range),
+    [SPOOL_ALLOCATION] = sizeof(struct spool_allocation),
 };
 
 /* The current state of a segment; sequence 0 when it is invalid. */

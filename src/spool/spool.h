@@ -62,6 +62,7 @@ enum spool_kind {
     SPOOL_CODE_LINES,
     SPOOL_FRAME,       /* struct spool_frame: before the first record of that stack in the lane */
     SPOOL_QUEUE_RANGE, /* struct spool_queue_range: a label of a queue's work */
+    SPOOL_ALLOCATION,  /* struct spool_allocation: a sampled allocation, or its release */
     SPOOL_KINDS
 };
 
@@ -175,6 +176,13 @@ struct spool_dropped {
 struct spool_meta {
     struct spool_head head; /* text: the key */
     uint32_t value, unused; /* text number */
+};
+struct spool_allocation {
+    struct spool_head head;
+    int64_t time;
+    uint64_t address, bytes; /* bytes that the sample stands for */
+    uint32_t released, count;
+    uint64_t frames[]; /* return addresses less one, innermost first */
 };
 /* Written twice: without an end when the pause begins, and again when it ends. */
 struct spool_paused {

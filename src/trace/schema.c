@@ -28,6 +28,8 @@
 #define SAMPLE_COLUMN(column, type) COLUMN(sample, column, type)
 #define COUNTER_COLUMN(column, type) COLUMN(counter, column, type)
 #define STATE_COLUMN(column, type) COLUMN(state, column, type)
+#define USAGE_COLUMN(column, type) COLUMN(usage, column, type)
+#define ALLOCATION_COLUMN(column, type) COLUMN(allocation, column, type)
 
 #define TABLE_COLUMN_LIST(table, TABLE, fourcc)                                                    \
     static const struct column_info columns_of_##table[] = {TABLE##_COLUMNS(TABLE##_COLUMN)};      \
@@ -56,6 +58,8 @@ NAME_FUNCTION(range_category_name, RANGE_CATEGORIES, "other", "op", "annotation"
 NAME_FUNCTION(wait_kind_name, WAIT_KINDS, "unknown", "event", "stream-wait", "stream", "context")
 NAME_FUNCTION(memory_operation_name, MEMORY_OPERATIONS, "alloc", "free")
 NAME_FUNCTION(thread_state_name, STATE_KINDS, "running", "ready", "blocked")
+NAME_FUNCTION(blocked_on_name, BLOCKED_KINDS, "unknown", "disk", "pipe", "poll", "lock", "sleep",
+              "child", "device", "other")
 
 column_namer *column_names(enum trace_table table, unsigned column) {
     static const struct {
@@ -71,7 +75,9 @@ column_namer *column_names(enum trace_table table, unsigned column) {
         {TABLE_RANGE, "category", range_category_name},
         {TABLE_WAIT, "kind", wait_kind_name},
         {TABLE_MEMORY, "operation", memory_operation_name},
+        {TABLE_ALLOCATION, "operation", memory_operation_name},
         {TABLE_STATE, "state", thread_state_name},
+        {TABLE_STATE, "blocked_on", blocked_on_name},
     };
     for (size_t i = 0; i < ARRAY_COUNT(enumerators); i++)
         if (enumerators[i].table == table &&

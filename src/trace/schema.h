@@ -149,7 +149,25 @@
     X(duration, I64)                                                                               \
     X(thread, THREAD)                                                                              \
     X(state, U8)      /* enum thread_state */                                                      \
-    X(processor, U32) /* number of the CPU it ran on; for other states, of the CPU it left */
+    X(processor, U32) /* number of the CPU it ran on; for other states, of the CPU it left */      \
+    X(blocked_on, U8) /* enum blocked_on; of blocked threads */                                    \
+    X(call, STRING)   /* the system call in which it blocked; "" = unknown */                      \
+    X(stack, STACK)   /* at the moment it blocked */
+
+/* CPU time of a thread since it started, read from time to time; negative = unknown. The time in
+ * which it was ready includes the time from a wakeup until it ran, which its states may count as
+ * blocked. */
+#define USAGE_COLUMNS(X) X(time, TIME) X(thread, THREAD) X(user, I64) X(kernel, I64) X(ready, I64)
+
+/* A sampled allocation of the heap, or its release. */
+#define ALLOCATION_COLUMNS(X)                                                                      \
+    X(time, TIME)                                                                                  \
+    X(thread, THREAD)                                                                              \
+    X(operation, U8) /* enum memory_operation */                                                   \
+    X(bytes, U64)    /* that the sample stands for */                                              \
+    X(address, U64)  /* joins it with its release, within a process; 0 = its release is not known  \
+                      */                                                                           \
+    X(stack, STACK)
 
 /* T(table, TABLE, fourcc): entities first, then events. */
 #define TRACE_TABLES(T)                                                                            \
@@ -167,7 +185,9 @@
     T(memory, MEMORY, "MEMO")                                                                      \
     T(sample, SAMPLE, "SAMP")                                                                      \
     T(counter, COUNTER, "COUN")                                                                    \
-    T(state, STATE, "STAT")
+    T(state, STATE, "STAT")                                                                        \
+    T(usage, USAGE, "USAG")                                                                        \
+    T(allocation, ALLOCATION, "ALLO")
 
 enum activity_kind { ACTIVITY_KERNEL, ACTIVITY_COPY, ACTIVITY_SET, ACTIVITY_KINDS };
 enum copy_direction {
@@ -227,6 +247,18 @@ enum thread_state {
     STATE_READY,   /* runnable, but without a CPU */
     STATE_BLOCKED, /* waiting */
     STATE_KINDS
+};
+enum blocked_on {
+    BLOCKED_UNKNOWN,
+    BLOCKED_DISK,   /* files, page cache, swap */
+    BLOCKED_PIPE,   /* pipe, socket, terminal: another process or machine */
+    BLOCKED_POLL,   /* any of several: poll, select, epoll */
+    BLOCKED_LOCK,   /* futex: a mutex, a condition variable, a join */
+    BLOCKED_SLEEP,  /* a timer */
+    BLOCKED_CHILD,  /* the end of another process */
+    BLOCKED_DEVICE, /* a driver of an accelerator */
+    BLOCKED_OTHER,
+    BLOCKED_KINDS
 };
 
 #define BYTES_UNKNOWN UINT64_MAX
@@ -308,6 +340,7 @@ const char *range_category_name(unsigned category);
 const char *wait_kind_name(unsigned kind);
 const char *memory_operation_name(unsigned operation);
 const char *thread_state_name(unsigned state);
+const char *blocked_on_name(unsigned blocked_on);
 
 /* The function that names a column's values; NULL when it has no enumerators. */
 typedef const char *column_namer(unsigned value);

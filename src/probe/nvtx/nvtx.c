@@ -292,7 +292,7 @@ static int domain_range_push_ex(void *handle, const struct nvtx_attributes *attr
 static int range_push_ex(const struct nvtx_attributes *attributes) {
     return domain_range_push_ex(NULL, attributes);
 }
-static int range_push_a(const char *name) {
+int nvtx_push(const char *name) {
     int level = NVTX_NO_TRACKING;
     RECORD(thread, struct nvtx_event event = nvtx_event_plain(thread, nvtx_text(name));
            level = push_range(thread, &nvtx_default_domain, &event));
@@ -311,7 +311,7 @@ static int domain_range_pop(void *handle) {
     RECORD(thread, level = pop_range(thread, domain_of(handle), end));
     return level;
 }
-static int range_pop(void) {
+int nvtx_pop(void) {
     return domain_range_pop(NULL);
 }
 
@@ -391,9 +391,9 @@ static nvtx_function *const core[] = {
     [NVTX_RANGE_START_W] = (nvtx_function *)range_start_w,
     [NVTX_RANGE_END] = (nvtx_function *)range_end,
     [NVTX_RANGE_PUSH_EX] = (nvtx_function *)range_push_ex,
-    [NVTX_RANGE_PUSH_A] = (nvtx_function *)range_push_a,
+    [NVTX_RANGE_PUSH_A] = (nvtx_function *)nvtx_push,
     [NVTX_RANGE_PUSH_W] = (nvtx_function *)range_push_w,
-    [NVTX_RANGE_POP] = (nvtx_function *)range_pop,
+    [NVTX_RANGE_POP] = (nvtx_function *)nvtx_pop,
     [NVTX_NAME_CATEGORY_A] = (nvtx_function *)name_category_a,
     [NVTX_NAME_CATEGORY_W] = (nvtx_function *)name_category_w,
     [NVTX_NAME_THREAD_A] = (nvtx_function *)name_thread_a,

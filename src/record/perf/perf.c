@@ -8,18 +8,25 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/memory.h"
 #include "base/sort.h"
+#include "record/blocking.h"
 #include "record/perf/perf_counters.h"
 #include "record/perf/perf_ring.h"
 #include "record/perf/perf_stacks.h"
 #include "record/perf/perf_threads.h"
 #include "record/symbols/perf_unwind.h"
 
-enum { REORDER_NS = 20000000, OVERLOAD_BYTES = 32 << 20 };
+enum {
+    REORDER_NS = 20000000,
+    OVERLOAD_BYTES = 32 << 20,
+    BLOCK_INTERVAL_MS = 4, /* of reading /proc where stacks at context switches are missing */
+    POLL_SHARE = 100,      /* a poll of duration t is followed by a pause of 100 t */
+};
 
 struct perf {
     struct perf_options options;
@@ -35,12 +42,51 @@ struct perf {
     uint64_t samples, lost, without_callers; /* without_callers: not unwound */
     uint64_t truncated;                      /* samples whose stack copy was too small */
     uint64_t by_frame_pointers;              /* samples without a stack copy, for lack of time */
-    bool overloaded;                         /* records arrive faster than stacks are unwound */
+    struct perf_existing *existing; /* threads of an attached target, until the first drain */
+    size_t existing_count;
+    int64_t next_poll, next_times, next_read; /* CLOCK_MONOTONIC */
+    bool overloaded;                          /* records arrive faster than stacks are unwound */
     struct perf_python python;
     struct apis *apis; /* that the processes load; or NULL */
     char notes[PERF_NOTES][280];
     unsigned note_count;
 };
+
+/* The events of threads that exist already, and their code. */
+static bool attach(struct perf *perf, pid_t target, struct status *status) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max; /* each thread needs several events per processor */
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (!perf_attach_list(target, &perf->existing, &perf->existing_count, status))
+        return false;
+    for (size_t i = 0; i < perf->existing_count; i++) {
+        struct perf_existing *thread = &perf->existing[i];
+        if ((i > 0 && !perf_rings_attach(&perf->rings, thread->tid, &perf->options, status)) ||
+            (thread->pid == thread->tid &&
+             !perf_attach_mappings(thread->pid, perf->symbols, status)))
+            return false;
+        if (perf_attach_is_asleep(thread->pid, thread->tid))
+            thread->asleep_since = clock_now();
+    }
+    return true;
+}
+
+/* Sleeping threads have no record until they wake up. */
+static bool begin_attached(struct perf *perf, struct trace_writer *writer, struct status *status) {
+    bool ok = true;
+    for (size_t i = 0; i < perf->existing_count && ok; i++) {
+        const struct perf_existing *one = &perf->existing[i];
+        struct perf_thread *thread = perf_threads_find(&perf->threads, one->pid, one->tid, status);
+        ok = thread != NULL;
+        if (ok && one->asleep_since)
+            perf_thread_set_state(&perf->threads, thread, writer, STATE_BLOCKED, 0,
+                                  one->asleep_since);
+    }
+    perf->existing_count = 0;
+    return ok;
+}
 
 struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status) {
     struct perf *perf = memory_allocate(1, sizeof *perf, status);
@@ -53,7 +99,8 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
     perf->symbols = symbols_create(status);
     perf->unwinder = perf->symbols && unwinds ? perf_unwinder_create(perf->symbols, status) : NULL;
     if (!perf->symbols || (unwinds && !perf->unwinder) ||
-        !perf_rings_open(&perf->rings, target, &perf->options, status)) {
+        !perf_rings_open(&perf->rings, target, &perf->options, status) ||
+        (options->attach && !attach(perf, target, status))) {
         perf_close(perf);
         return NULL;
     }
@@ -71,6 +118,7 @@ void perf_close(struct perf *perf) {
         return;
     perf_reader_finish(&perf->reader);
     perf_rings_close(&perf->rings);
+    memory_free(perf->existing);
     perf_batch_finish(&perf->pending);
     perf_batch_finish(&perf->deferred);
     perf_counters_close(&perf->counters);
@@ -145,6 +193,14 @@ uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t
     use_writer(perf, writer);
     struct perf_thread *thread = perf_threads_find(&perf->threads, pid, tid, &ignored);
     return thread ? perf_thread_row_of(&perf->threads, thread, writer) : 0;
+}
+
+uint32_t perf_stack_row(struct perf *perf, struct trace_writer *writer, int64_t pid,
+                        const uint64_t *addresses, size_t count) {
+    struct perf_chain chain = {.count = count < STACK_FRAMES_MAX ? count : STACK_FRAMES_MAX};
+    use_writer(perf, writer);
+    memcpy(chain.addresses, addresses, chain.count * sizeof *addresses);
+    return stack_rows_find(&perf->stacks, perf->symbols, (pid_t)pid, &chain, writer);
 }
 
 /* The body of a record, read field by field. Missing fields are zero. */
@@ -287,8 +343,9 @@ static bool read_stack(struct body *body, struct stack_copy *copy) {
     return true;
 }
 
-static void unwind_sample(struct perf *perf, pid_t pid, const struct stack_copy *copy,
-                          struct perf_chain *chain) {
+/* True when the outermost caller was reached. */
+static bool unwind_stack(struct perf *perf, pid_t pid, const struct stack_copy *copy,
+                         struct perf_chain *chain) {
     struct perf_stack_snapshot snapshot = {pid, copy->registers, copy->bytes, copy->used};
     size_t limit = perf->overloaded ? 1 : STACK_FRAMES_MAX;
     bool complete;
@@ -296,6 +353,12 @@ static void unwind_sample(struct perf *perf, pid_t pid, const struct stack_copy 
         limit = STACK_FRAMES_MAX - chain->count;
     chain->count +=
         perf_unwind(perf->unwinder, &snapshot, chain->addresses + chain->count, limit, &complete);
+    return complete;
+}
+
+static void unwind_sample(struct perf *perf, pid_t pid, const struct stack_copy *copy,
+                          struct perf_chain *chain) {
+    bool complete = unwind_stack(perf, pid, copy, chain);
     perf->without_callers += perf->overloaded;
     perf->truncated += !perf->overloaded && !complete && copy->used == copy->size &&
                        copy->size < perf_stack_sizes[0];
@@ -321,6 +384,33 @@ static void count_python(struct perf *perf, uint32_t stack) {
     perf->python.is_exact |= perf->stacks.evaluator_is_known;
 }
 
+/* What the thread waits for, by the kernel functions on its stack. */
+static struct perf_block find_block(struct perf *perf, pid_t pid, const struct perf_chain *chain,
+                                    struct trace_writer *writer) {
+    struct blocking blocking = {0};
+    for (size_t i = 0; i < chain->kernel_count; i++) {
+        struct symbol symbol = symbols_find(perf->symbols, pid, chain->addresses[i], true);
+        blocking_add_function(&blocking, symbol.function, symbol.module);
+    }
+    return (struct perf_block){
+        .on = blocking_reason(&blocking),
+        .call = blocking.call.length ? trace_writer_string(writer, blocking.call) : 0,
+        .stack = stack_rows_find(&perf->stacks, perf->symbols, pid, chain, writer),
+    };
+}
+
+/* A sample at a context switch. The record of the switch follows. */
+static void read_switch_sample(struct perf *perf, const struct perf_record *record,
+                               struct body body, struct perf_thread *thread,
+                               struct trace_writer *writer) {
+    struct perf_chain chain;
+    struct stack_copy copy;
+    read_chain(&body, &chain);
+    if (perf->unwinder && read_stack(&body, &copy))
+        unwind_stack(perf, (pid_t)record->pid, &copy, &chain);
+    thread->next = find_block(perf, (pid_t)record->pid, &chain, writer);
+}
+
 static bool read_sample(struct perf *perf, const struct perf_record *record, struct body body,
                         struct trace_writer *writer, struct status *status) {
     struct perf_chain chain;
@@ -331,6 +421,10 @@ static bool read_sample(struct perf *perf, const struct perf_record *record, str
         return false;
     if (!perf_threads_in_window(&perf->threads, record->time))
         return true;
+    if (perf_rings_is_switch(&perf->rings, record->id)) {
+        read_switch_sample(perf, record, body, thread, writer);
+        return true;
+    }
     read_chain(&body, &chain);
     bool has_copy = perf->unwinder && body.left > 0;
     if (perf->unwinder && !has_copy && is_duplicate(perf, thread, record->time, 0))
@@ -384,8 +478,8 @@ static bool read_record(struct perf *perf, const struct perf_record *record,
     case PERF_RECORD_SAMPLE:
         return read_sample(perf, record, body, writer, status);
     case PERF_RECORD_LOST:
-        take_bytes(&body, 8); /* id of the event */
-        add_ring_lost(perf, record->processor, take_bytes(&body, 8), writer);
+        if (!perf_rings_is_switch(&perf->rings, take_bytes(&body, 8)))
+            add_ring_lost(perf, record->processor, take_bytes(&body, 8), writer);
         return true;
     case PERF_RECORD_LOST_SAMPLES:
         count_lost(perf, writer, take_bytes(&body, 8));
@@ -422,7 +516,38 @@ static bool read_records(struct perf *perf, bool all, struct trace_writer *write
     return ok;
 }
 
+/* Reads the /proc files of all threads, as often as 1 % of a CPU allows. Where the kernel's stacks
+ * are not visible, this is the only source of what a thread blocks in, so that is read more often.
+ */
+static void poll_threads(struct perf *perf, struct trace_writer *writer) {
+    int64_t now = clock_now();
+    if (now < perf->next_poll)
+        return;
+    bool read_times = now >= perf->next_times;
+    if (read_times)
+        perf->next_times = now + PERF_DRAIN_INTERVAL_MS * (int64_t)1000000;
+    for (size_t i = 0; i < perf->threads.count; i++) {
+        struct perf_thread *thread = &perf->threads.items[i];
+        perf_thread_poll_block(thread, clock_now());
+        if (read_times)
+            perf_thread_poll_times(&perf->threads, thread, writer, clock_now());
+    }
+    perf->next_poll = clock_now() + (clock_now() - now) * POLL_SHARE;
+}
+
+unsigned perf_drain_interval_ms(const struct perf *perf) {
+    return perf->rings.switches ? PERF_DRAIN_INTERVAL_MS : BLOCK_INTERVAL_MS;
+}
+
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status) {
+    int64_t now = clock_now();
+    use_writer(perf, writer);
+    if (!begin_attached(perf, writer, status))
+        return false;
+    poll_threads(perf, writer);
+    if (now < perf->next_read)
+        return true;
+    perf->next_read = now + (PERF_DRAIN_INTERVAL_MS - BLOCK_INTERVAL_MS) * (int64_t)1000000;
     return read_records(perf, false, writer, status);
 }
 

@@ -23,6 +23,7 @@ enum perf_stacks {
 struct perf_options {
     unsigned rate; /* samples per second of each running thread; 0: only thread states */
     enum perf_stacks stacks;
+    bool attach;   /* the target runs already: record its threads and its descendants' */
     bool counters; /* cycles, instructions, cache and branch misses */
 };
 
@@ -37,8 +38,9 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
 void perf_close(struct perf *perf);                         /* takes NULL */
 const char *perf_counters_missing(const struct perf *perf); /* the reason, or NULL */
 
-/* Reads the ring buffers and writes samples (symbolised, see symbols/symbols.h), thread states,
- * processes and threads. Call it every PERF_DRAIN_INTERVAL_MS. */
+/* Reads the ring buffers and writes samples (symbolised, see symbols/symbols.h), thread states and
+ * times, processes and threads. Call it every perf_drain_interval_ms(). */
+unsigned perf_drain_interval_ms(const struct perf *perf); /* at most PERF_DRAIN_INTERVAL_MS */
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status);
 /* Reads the remaining records, ends the states of running threads, and writes the hardware
  * counters, or why there are none (perf_counters.h). */
@@ -72,6 +74,9 @@ const char *perf_note(const struct perf *perf, unsigned index);
 
 /* The row of a thread, for other sources that write about it. */
 uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t pid, int64_t tid);
+/* The row of a stack of user addresses, innermost first. */
+uint32_t perf_stack_row(struct perf *perf, struct trace_writer *writer, int64_t pid,
+                        const uint64_t *addresses, size_t count);
 /* After trace_writer_next_session(), which restarts the ids. A change of writer is detected. */
 void perf_reset_rows(struct perf *perf);
 

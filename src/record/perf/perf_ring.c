@@ -52,7 +52,8 @@ enum {
     RINGS_BYTES_MAX = 256 << 20, /* of all rings */
     RINGS_MEMORY_SHARE = 64,     /* all rings use at most 1/64 of the memory */
     RING_BYTES_MIN = 32 << 10,
-    FIRST_FILL_MS = 500,    /* samples of the first stack size fill a ring in no less time */
+    SWITCH_RING_BYTES = 1 << 20, /* 200 stacks */
+    FIRST_FILL_MS = 500,         /* samples of the first stack size fill a ring in no less time */
     SAMPLE_BYTES = 1 << 10, /* of a sample without stack copy: registers and a short call chain */
     CHAIN_BYTES = 512,      /* of a sample without registers */
     FORMAT_LOST = 1 << 4,   /* PERF_FORMAT_LOST, which older headers lack */
@@ -66,16 +67,17 @@ static int open_event(const struct perf_event_attr *attributes, pid_t target, in
                         PERF_FLAG_FD_CLOEXEC);
 }
 
-static struct perf_event_attr event_attributes(const struct perf_rings *rings) {
+static struct perf_event_attr event_attributes(const struct perf_rings *rings,
+                                               const struct perf_options *options) {
     return (struct perf_event_attr){
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof(struct perf_event_attr),
         .config = PERF_COUNT_SW_DUMMY,
-        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID,
         .read_format = rings->counts_lost ? FORMAT_LOST : 0,
-        .disabled = 1,
+        .disabled = !options->attach,
         .inherit = 1,
-        .enable_on_exec = 1,
+        .enable_on_exec = !options->attach,
         .exclude_kernel = rings->user_only,
         .exclude_hv = 1,
         .sample_id_all = 1,
@@ -86,8 +88,9 @@ static struct perf_event_attr event_attributes(const struct perf_rings *rings) {
     };
 }
 
-static struct perf_event_attr record_event_attributes(const struct perf_rings *rings) {
-    struct perf_event_attr attributes = event_attributes(rings);
+static struct perf_event_attr record_event_attributes(const struct perf_rings *rings,
+                                                      const struct perf_options *options) {
+    struct perf_event_attr attributes = event_attributes(rings, options);
     attributes.mmap = 1;
     attributes.mmap2 = 1;
     attributes.comm = 1;
@@ -97,21 +100,36 @@ static struct perf_event_attr record_event_attributes(const struct perf_rings *r
     return attributes;
 }
 
+static void request_stack(struct perf_event_attr *attributes, const struct perf_rings *rings,
+                          const struct perf_options *options, uint32_t stack_bytes) {
+    attributes->sample_type |= PERF_SAMPLE_CALLCHAIN;
+    attributes->exclude_callchain_kernel = rings->user_only;
+    if (options->stacks != PERF_STACKS_DWARF || stack_bytes == 0)
+        return;
+    attributes->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attributes->exclude_callchain_user = 1;
+    attributes->sample_regs_user = perf_unwind_registers();
+    attributes->sample_stack_user = stack_bytes;
+}
+
 static struct perf_event_attr sample_event_attributes(const struct perf_rings *rings,
                                                       const struct perf_options *options,
                                                       unsigned stack_size) {
-    struct perf_event_attr attributes = event_attributes(rings);
+    struct perf_event_attr attributes = event_attributes(rings, options);
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = 1000000000u / options->rate;
-    attributes.sample_type |= PERF_SAMPLE_CALLCHAIN;
-    attributes.exclude_callchain_kernel = rings->user_only;
-    attributes.enable_on_exec = stack_size == rings->stack_size;
-    if (options->stacks == PERF_STACKS_DWARF && perf_stack_sizes[stack_size]) {
-        attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-        attributes.exclude_callchain_user = 1;
-        attributes.sample_regs_user = perf_unwind_registers();
-        attributes.sample_stack_user = perf_stack_sizes[stack_size];
-    }
+    attributes.enable_on_exec &= stack_size == rings->stack_size;
+    request_stack(&attributes, rings, options, perf_stack_sizes[stack_size]);
+    return attributes;
+}
+
+/* The stack at the moment a thread leaves its processor. */
+static struct perf_event_attr switch_event_attributes(const struct perf_rings *rings,
+                                                      const struct perf_options *options) {
+    struct perf_event_attr attributes = event_attributes(rings, options);
+    attributes.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+    attributes.sample_period = 1;
+    request_stack(&attributes, rings, options, perf_stack_sizes[1]);
     return attributes;
 }
 
@@ -179,24 +197,24 @@ static size_t wanted_bytes(const struct perf_rings *rings, const struct perf_opt
     return perf_ring_bytes(options->rate, sample_bytes(options), (unsigned)rings->count, memory);
 }
 
-static void unmap_rings(struct perf_rings *rings) {
+static void unmap_rings(struct perf_ring *rings, size_t count) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t i = 0; i < rings->count; i++) {
-        struct perf_ring *ring = &rings->items[i];
+    for (size_t i = 0; i < count; i++) {
+        struct perf_ring *ring = &rings[i];
         if (ring->page)
             munmap(ring->page, page + ring->bytes);
         ring->page = NULL;
     }
 }
 
-static bool map_all(struct perf_rings *rings, size_t bytes) {
+static bool map_all(struct perf_ring *rings, size_t count, size_t bytes) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t i = 0; i < rings->count; i++) {
-        struct perf_ring *ring = &rings->items[i];
+    for (size_t i = 0; i < count; i++) {
+        struct perf_ring *ring = &rings[i];
         void *map = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
         if (map == MAP_FAILED) {
             int reason = errno;
-            unmap_rings(rings);
+            unmap_rings(rings, count);
             errno = reason;
             return false;
         }
@@ -210,7 +228,8 @@ static bool map_all(struct perf_rings *rings, size_t bytes) {
  * overflow. The size grows soon if it does not. */
 static void choose_first_size(struct perf_rings *rings, const struct perf_options *options) {
     rings->stack_size = 0;
-    while (options->stacks == PERF_STACKS_DWARF && rings->stack_size + 1 < PERF_STACK_SIZES &&
+    while (options->stacks == PERF_STACKS_DWARF && !options->attach &&
+           rings->stack_size + 1 < PERF_STACK_SIZES &&
            fill_ms(rings->items[0].bytes, options->rate, bytes_of_size(rings->stack_size)) <
                FIRST_FILL_MS)
         rings->stack_size++;
@@ -224,7 +243,7 @@ static bool map_rings(struct perf_rings *rings, const struct perf_options *optio
     for (size_t bytes = wanted; bytes >= RING_BYTES_MIN && bytes >= page; bytes /= 2) {
         rings->limited = bytes < wanted;
         rings->fill_ms = fill_ms(bytes, options->rate, sample_bytes(options));
-        if (map_all(rings, bytes)) {
+        if (map_all(rings->items, rings->count, bytes)) {
             choose_first_size(rings, options);
             return true;
         }
@@ -250,7 +269,7 @@ static bool probe_permissions(struct perf_rings *rings, pid_t target,
         rings->counts_lost = !(attempt & 2);
         struct perf_event_attr attributes = options->rate
                                                 ? sample_event_attributes(rings, options, 0)
-                                                : record_event_attributes(rings);
+                                                : record_event_attributes(rings, options);
         int fd = open_event(&attributes, target, 0);
         if (fd >= 0) {
             close(fd);
@@ -260,22 +279,103 @@ static bool probe_permissions(struct perf_rings *rings, pid_t target,
     return explain_open_error(status);
 }
 
-static bool open_sampler(const struct perf_rings *rings, struct perf_ring *ring, pid_t target,
-                         const struct perf_options *options, unsigned size) {
-    struct perf_event_attr attributes = sample_event_attributes(rings, options, size);
-    int fd = open_event(&attributes, target, (int)ring->processor);
+static int open_with_output(const struct perf_event_attr *attributes, pid_t target,
+                            const struct perf_ring *ring) {
+    int fd = open_event(attributes, target, (int)ring->processor);
     if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0) {
         close(fd);
         fd = -1;
     }
-    ring->samplers[size] = fd;
-    return fd >= 0;
+    return fd;
+}
+
+static bool add_switch_id(struct perf_rings *rings, int fd) {
+    struct status ignored;
+    uint64_t id;
+    return ioctl(fd, PERF_EVENT_IOC_ID, &id) == 0 && map_set(&rings->switch_ids, id, 1, &ignored);
+}
+
+/* A context switch happens in the kernel, so the right to sample the kernel is needed. */
+static bool open_switches(struct perf_rings *rings, pid_t target,
+                          const struct perf_options *options) {
+    struct perf_event_attr attributes = switch_event_attributes(rings, options);
+    struct status ignored;
+    if (rings->user_only)
+        return false;
+    rings->switches = memory_allocate(rings->count, sizeof *rings->switches, &ignored);
+    for (; rings->switches && rings->switch_count < rings->count; rings->switch_count++) {
+        struct perf_ring *ring = &rings->switches[rings->switch_count];
+        ring->processor = rings->items[rings->switch_count].processor;
+        ring->fd = open_event(&attributes, target, (int)ring->processor);
+        if (ring->fd < 0 || !add_switch_id(rings, ring->fd))
+            return false;
+    }
+    for (size_t bytes = SWITCH_RING_BYTES; rings->switches && bytes >= RING_BYTES_MIN; bytes /= 2)
+        if (map_all(rings->switches, rings->switch_count, bytes))
+            return true;
+    return false;
+}
+
+static void close_switches(struct perf_rings *rings) {
+    if (!rings->switches)
+        return;
+    unmap_rings(rings->switches, rings->switch_count);
+    for (size_t i = 0; i < rings->count; i++)
+        if (rings->switches[i].fd > 0)
+            close(rings->switches[i].fd);
+    memory_free(rings->switches);
+    map_finish(&rings->switch_ids);
+    rings->switches = NULL;
+    rings->switch_count = 0;
+}
+
+bool perf_rings_is_switch(const struct perf_rings *rings, uint64_t id) {
+    return map_find((struct map *)&rings->switch_ids, id) != NULL;
+}
+
+/* Opens one event that writes to the ring of its processor. ESRCH: the thread has ended. */
+static bool attach_event(struct perf_rings *rings, const struct perf_event_attr *attributes,
+                         pid_t tid, const struct perf_ring *ring, int *fd, struct status *status) {
+    if (!GROW(rings->attached, &rings->attached_capacity, rings->attached_count + 1, status))
+        return false;
+    *fd = open_with_output(attributes, tid, ring);
+    if (*fd >= 0)
+        rings->attached[rings->attached_count++] = *fd;
+    return *fd >= 0 || errno == ESRCH || explain_open_error(status);
+}
+
+bool perf_rings_attach(struct perf_rings *rings, pid_t tid, const struct perf_options *options,
+                       struct status *status) {
+    struct perf_event_attr records = record_event_attributes(rings, options);
+    struct perf_event_attr samples = sample_event_attributes(rings, options, 0);
+    struct perf_event_attr switches = switch_event_attributes(rings, options);
+    for (size_t i = 0; i < rings->count; i++) {
+        int fd;
+        if (!attach_event(rings, &records, tid, &rings->items[i], &fd, status) ||
+            (options->rate && !attach_event(rings, &samples, tid, &rings->items[i], &fd, status)))
+            return false;
+        if (!rings->switches)
+            continue;
+        if (!attach_event(rings, &switches, tid, &rings->switches[i], &fd, status))
+            return false;
+        if (fd >= 0)
+            add_switch_id(rings, fd);
+    }
+    return true;
+}
+
+static bool open_sampler(const struct perf_rings *rings, struct perf_ring *ring, pid_t target,
+                         const struct perf_options *options, unsigned size) {
+    struct perf_event_attr attributes = sample_event_attributes(rings, options, size);
+    ring->samplers[size] = open_with_output(&attributes, target, ring);
+    return ring->samplers[size] >= 0;
 }
 
 /* A size that fails on one CPU is not used on any: descriptors may be few. */
 static bool open_samplers(struct perf_rings *rings, pid_t target,
                           const struct perf_options *options, struct status *status) {
-    unsigned sizes = options->stacks == PERF_STACKS_DWARF ? PERF_STACK_SIZES : 1;
+    unsigned sizes =
+        options->stacks == PERF_STACKS_DWARF && !options->attach ? PERF_STACK_SIZES : 1;
     for (unsigned size = 0; size < sizes; size++) {
         for (size_t i = 0; i < rings->count; i++) {
             if (open_sampler(rings, &rings->items[i], target, options, size))
@@ -287,9 +387,9 @@ static bool open_samplers(struct perf_rings *rings, pid_t target,
     return true;
 }
 
-static bool open_records(struct perf_rings *rings, pid_t target, long processors,
-                         struct status *status) {
-    struct perf_event_attr attributes = record_event_attributes(rings);
+static bool open_records(struct perf_rings *rings, pid_t target, const struct perf_options *options,
+                         long processors, struct status *status) {
+    struct perf_event_attr attributes = record_event_attributes(rings, options);
     for (int processor = 0; processor < processors; processor++) {
         struct perf_ring *ring = &rings->items[rings->count];
         ring->processor = (unsigned)processor;
@@ -310,9 +410,13 @@ bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_o
     long processors = sysconf(_SC_NPROCESSORS_CONF);
     rings->items =
         memory_allocate((size_t)(processors > 0 ? processors : 1), sizeof *rings->items, status);
-    return rings->items && probe_permissions(rings, target, options, status) &&
-           open_records(rings, target, processors, status) && map_rings(rings, options, status) &&
-           (!options->rate || open_samplers(rings, target, options, status));
+    bool ok = rings->items && probe_permissions(rings, target, options, status) &&
+              open_records(rings, target, options, processors, status) &&
+              map_rings(rings, options, status) &&
+              (!options->rate || open_samplers(rings, target, options, status));
+    if (ok && options->rate && !open_switches(rings, target, options))
+        close_switches(rings); /* it is then unknown where threads block */
+    return ok;
 }
 
 /* The kernel updates the events of all threads, which may take long. Meanwhile a thread is sampled
@@ -344,7 +448,11 @@ uint64_t perf_rings_lost(const struct perf_rings *rings) {
 }
 
 void perf_rings_close(struct perf_rings *rings) {
-    unmap_rings(rings);
+    for (size_t i = 0; i < rings->attached_count; i++)
+        close(rings->attached[i]);
+    memory_free(rings->attached);
+    close_switches(rings);
+    unmap_rings(rings->items, rings->count);
     for (size_t i = 0; i < rings->count; i++) {
         for (unsigned size = 0; size < PERF_STACK_SIZES; size++)
             if (rings->items[i].samplers[size] >= 0)
@@ -360,7 +468,7 @@ void perf_rings_close(struct perf_rings *rings) {
 /* The start of a sample and, because of sample_id_all, the end of every other record. */
 struct sample_id {
     uint32_t pid, tid;
-    uint64_t time;
+    uint64_t time, id;
 };
 
 static bool reserve_record(struct perf_batch *batch, struct status *status) {
@@ -469,6 +577,7 @@ struct perf_record perf_batch_record(const struct perf_batch *batch, size_t inde
         .type = header.type,
         .misc = header.misc,
         .time = (int64_t)sample_id.time,
+        .id = sample_id.id,
         .pid = sample_id.pid,
         .tid = sample_id.tid,
         .processor = batch->processors[index],
@@ -498,7 +607,9 @@ enum {
     READ_INTERVAL_MS_FIRST = 10,
     READ_INTERVAL_MS_MIN = 2,
     OTHERS_SLICE_MS = 3, /* of the kernel's scheduler */
-    BACKLOG_BYTES = 32 << 20
+    BACKLOG_BYTES = 32 << 20,
+    SWITCH_RATE = 1000, /* sampled context switches per second in the long run */
+    SWITCH_BURST = 2000,
 };
 #define COPIED_BYTES_MAX ((size_t)256 << 20)
 #define GROW_DELAY_NS 2000000000      /* of low pressure before a larger stack size */
@@ -588,6 +699,39 @@ static void adapt_stack_size(struct perf_reader *reader, double fullness, int64_
     }
 }
 
+bool perf_switch_budget_update(struct perf_switch_budget *budget, uint64_t taken, int64_t now) {
+    bool was_paused = budget->paused;
+    if (budget->updated == 0)
+        budget->left = SWITCH_BURST;
+    else
+        budget->left += (double)(now - budget->updated) * SWITCH_RATE / 1e9 - (double)taken;
+    if (budget->left > SWITCH_BURST)
+        budget->left = SWITCH_BURST;
+    budget->updated = now;
+    if (budget->left < 0)
+        budget->paused = true;
+    else if (budget->left > SWITCH_BURST / 2)
+        budget->paused = false;
+    return budget->paused != was_paused;
+}
+
+/* Their rings do not count for the fullness: when they are full, only stacks are lost. */
+static void copy_switches(struct perf_reader *reader, int64_t now) {
+    struct perf_rings *rings = reader->rings;
+    struct status status;
+    size_t before = reader->copied.count;
+    for (size_t i = 0; i < rings->switch_count && !reader->failed; i++)
+        reader->failed =
+            !perf_batch_read_ring(&reader->copied, &rings->switches[i], &reader->damaged, &status);
+    size_t taken = reader->copied.count - before;
+    if (rings->switch_count == 0 || !perf_switch_budget_update(&reader->switches, taken, now))
+        return;
+    unsigned long request =
+        reader->switches.paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE;
+    for (size_t i = 0; i < rings->switch_count; i++)
+        ioctl(rings->switches[i].fd, request, 0);
+}
+
 /* Called with the lock held. The stack size changes first: copying a full ring may take longer than
  * filling the rest of it. */
 static void copy_rings(struct perf_reader *reader) {
@@ -604,6 +748,7 @@ static void copy_rings(struct perf_reader *reader) {
     for (size_t i = 0; i < rings->count && !reader->failed; i++)
         reader->failed =
             !perf_batch_read_ring(&reader->copied, &rings->items[i], &reader->damaged, &status);
+    copy_switches(reader, start);
     reader->complete = start;
 }
 

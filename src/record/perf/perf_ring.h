@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "record/perf/perf.h"
+#include "record/perf/perf_attach.h"
 
 #ifdef __linux__
 #include <linux/perf_event.h>
@@ -30,12 +31,18 @@ struct perf_ring {
 struct perf_rings {
     struct perf_ring *items;
     size_t count;
-    bool user_only;       /* kernel samples are not permitted */
-    bool counts_lost;     /* PERF_FORMAT_LOST is supported (Linux 6.0) */
-    unsigned stack_sizes; /* usable perf_stack_sizes; 0 or 1: no choice */
-    unsigned stack_size;  /* index of the enabled one */
-    unsigned fill_ms;     /* time to fill a ring with samples of the largest size */
-    bool limited;         /* smaller than perf_ring_bytes(), because locked memory is limited */
+    bool user_only;             /* kernel samples are not permitted */
+    bool counts_lost;           /* PERF_FORMAT_LOST is supported (Linux 6.0) */
+    unsigned stack_sizes;       /* usable perf_stack_sizes; 0 or 1: no choice */
+    unsigned stack_size;        /* index of the enabled one */
+    unsigned fill_ms;           /* time to fill a ring with the largest samples */
+    struct perf_ring *switches; /* of events that sample the stack at context switches; may be
+                                   NULL. They lose samples when they are full, and nothing else. */
+    size_t switch_count;
+    struct map switch_ids; /* of all events that sample context switches */
+    int *attached;         /* events of further threads of a target that runs already */
+    size_t attached_count, attached_capacity;
+    bool limited; /* smaller than perf_ring_bytes(), because locked memory is limited */
 };
 
 /* The size of a ring buffer that holds half a second of samples, or less where memory is short: a
@@ -44,7 +51,12 @@ size_t perf_ring_bytes(unsigned rate, size_t sample_bytes, unsigned processors, 
 
 bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_options *options,
                      struct status *status);
+/* Adds the events of another existing thread. A thread that has ended is ignored. */
+bool perf_rings_attach(struct perf_rings *rings, pid_t tid, const struct perf_options *options,
+                       struct status *status);
 void perf_rings_close(struct perf_rings *rings);
+/* Whether the event samples context switches. */
+bool perf_rings_is_switch(const struct perf_rings *rings, uint64_t id);
 /* From now on samples have a stack copy of perf_stack_sizes[index]. During the call a thread may be
  * sampled with both sizes. */
 void perf_rings_set_stack_size(struct perf_rings *rings, unsigned index);
@@ -56,6 +68,7 @@ uint64_t perf_rings_lost(const struct perf_rings *rings);
 struct perf_record {
     uint32_t type, misc;
     int64_t time;
+    uint64_t id; /* of the event */
     uint32_t pid, tid;
     unsigned processor;
     const uint8_t *body; /* depends on the type; 8-byte aligned */
@@ -109,6 +122,16 @@ bool perf_stack_choice_update(struct perf_stack_choice *choice, unsigned sizes,
  * /proc/loadavg: 0 when it does not say. */
 unsigned perf_expected_delay_ms(const char *loadavg, unsigned processors);
 
+/* How many context switches are sampled: all of them where they are few, a part of the time where a
+ * program switches a hundred thousand times per second. Zero-initialised: none yet. */
+struct perf_switch_budget {
+    bool paused;
+    double left; /* samples that may still be taken */
+    int64_t updated;
+};
+/* Subtracts `taken` samples. True when sampling is to be paused or resumed: see `paused`. */
+bool perf_switch_budget_update(struct perf_switch_budget *budget, uint64_t taken, int64_t now);
+
 /* Must not be moved while it runs. Zero-initialised: not started. */
 struct perf_reader {
     struct perf_rings *rings;
@@ -129,6 +152,7 @@ struct perf_reader {
     bool failed;           /* out of memory */
     unsigned interval; /* milliseconds between two reads; shorter while the rings fill quickly */
     struct perf_stack_choice choice;
+    struct perf_switch_budget switches;
 };
 
 /* If the thread cannot be created, perf_reader_take() reads the rings itself. */

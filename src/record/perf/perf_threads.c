@@ -97,8 +97,12 @@ uint32_t perf_thread_row_of(struct perf_threads *threads, struct perf_thread *th
 
 void perf_threads_reset_rows(struct perf_threads *threads) {
     map_finish(&threads->process_rows);
-    for (size_t i = 0; i < threads->count; i++)
-        threads->items[i].row = 0;
+    for (size_t i = 0; i < threads->count; i++) {
+        struct perf_thread *thread = &threads->items[i];
+        thread->row = 0;
+        thread->block.call = thread->block.stack = 0;
+        thread->next.call = thread->next.stack = 0;
+    }
 }
 
 void perf_thread_rename(struct perf_threads *threads, struct perf_thread *thread,
@@ -114,6 +118,50 @@ void perf_thread_rename(struct perf_threads *threads, struct perf_thread *thread
         write_thread(threads, thread, writer);
 }
 
+/* A poll during this state tells what it is, whenever the records of the state arrive. */
+static void apply_polls(struct perf_thread *thread, struct trace_writer *writer, int64_t end) {
+    unsigned kept = thread->poll_count < PERF_POLLS ? thread->poll_count : PERF_POLLS;
+    for (unsigned i = 0; i < kept; i++) {
+        const struct perf_poll *poll = &thread->polls[i];
+        if (poll->time < thread->since || poll->time >= end)
+            continue;
+        thread->block.on = poll->blocking.on;
+        if (poll->blocking.call.length)
+            thread->block.call = trace_writer_string(writer, poll->blocking.call);
+        return;
+    }
+}
+
+void perf_thread_poll_block(struct perf_thread *thread, int64_t now) {
+    struct perf_poll *poll = &thread->polls[thread->poll_count % PERF_POLLS];
+    if (!thread->alive || (thread->state == STATE_BLOCKED && thread->block.on != BLOCKED_UNKNOWN))
+        return;
+    if (!thread_files_block(thread->pid, thread->tid, &poll->blocking))
+        return;
+    poll->time = now;
+    thread->poll_count++;
+}
+
+void perf_thread_poll_times(struct perf_threads *threads, struct perf_thread *thread,
+                            struct trace_writer *writer, int64_t now) {
+    struct thread_times times;
+    if (!thread->alive || (!thread->has_run && thread->state != STATE_RUNNING) ||
+        !perf_threads_in_window(threads, now) ||
+        !thread_files_times(thread->pid, thread->tid, &times))
+        return;
+    thread->has_run = false;
+    if (memcmp(&times, &thread->times, sizeof times) == 0)
+        return;
+    thread->times = times;
+    trace_write_usage(writer, &(struct row_usage){
+                                  .time = now,
+                                  .thread = perf_thread_row_of(threads, thread, writer),
+                                  .user = times.user,
+                                  .kernel = times.kernel,
+                                  .ready = times.ready,
+                              });
+}
+
 static void write_state(struct perf_threads *threads, struct perf_thread *thread,
                         struct trace_writer *writer, struct capture span) {
     trace_write_state(writer, &(struct row_state){
@@ -122,12 +170,17 @@ static void write_state(struct perf_threads *threads, struct perf_thread *thread
                                   .thread = perf_thread_row_of(threads, thread, writer),
                                   .state = (uint8_t)thread->state,
                                   .processor = thread->processor,
+                                  .blocked_on = (uint8_t)thread->block.on,
+                                  .call = thread->block.call,
+                                  .stack = thread->block.stack,
                               });
 }
 
 void perf_thread_end_state(struct perf_threads *threads, struct perf_thread *thread,
                            struct trace_writer *writer, int64_t time) {
     struct capture span = {thread->since, time}, part;
+    if (thread->alive && thread->state == STATE_BLOCKED && thread->block.on == BLOCKED_UNKNOWN)
+        apply_polls(thread, writer, time);
     if (threads->until) {
         span.start = span.start > threads->from ? span.start : threads->from;
         span.end = span.end < threads->until ? span.end : threads->until;
@@ -149,9 +202,12 @@ void perf_thread_set_state(struct perf_threads *threads, struct perf_thread *thr
         time = thread->since; /* records of different CPUs may be slightly out of order */
     perf_thread_end_state(threads, thread, writer, time);
     thread->alive = true;
+    thread->has_run |= state == STATE_RUNNING;
     thread->state = state;
     thread->since = time;
     thread->processor = processor;
+    thread->block = state == STATE_BLOCKED ? thread->next : (struct perf_block){0};
+    thread->next = (struct perf_block){0};
 }
 
 void perf_threads_end_states(struct perf_threads *threads, struct trace_writer *writer,

@@ -12,9 +12,23 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "record/captures.h"
+#include "record/thread_files.h"
 #include "trace/writer.h"
 
 enum { THREAD_NAME_SIZE = 16 }; /* TASK_COMM_LEN */
+
+/* What a thread blocks in; ids are of the trace. Zeroed: unknown. */
+struct perf_block {
+    enum blocked_on on;
+    uint32_t call, stack;
+};
+
+/* What /proc told about a thread at one time. */
+struct perf_poll {
+    int64_t time;
+    struct blocking blocking;
+};
+enum { PERF_POLLS = 64 }; /* of more time than records are deferred */
 
 struct perf_thread {
     int64_t pid, tid;
@@ -24,7 +38,13 @@ struct perf_thread {
     enum thread_state state;
     int64_t since;
     uint32_t processor;
-    int64_t sampled_at; /* time and stack size of its last sample */
+    struct perf_block block;            /* of a blocked thread */
+    struct perf_block next;             /* sampled since it runs: where it is about to block */
+    struct perf_poll polls[PERF_POLLS]; /* a ring; `poll_count` is never reset */
+    unsigned poll_count;
+    struct thread_times times; /* as last written */
+    bool has_run;              /* since the times were read */
+    int64_t sampled_at;        /* time and stack size of its last sample */
     uint64_t sampled_size;
 };
 
@@ -60,6 +80,12 @@ void perf_thread_end_state(struct perf_threads *threads, struct perf_thread *thr
 /* Ends the states of all remaining threads. */
 void perf_threads_end_states(struct perf_threads *threads, struct trace_writer *writer,
                              int64_t time);
+
+/* Reads /proc where the thread's block is unknown. */
+void perf_thread_poll_block(struct perf_thread *thread, int64_t now);
+/* Reads the thread's CPU times if it has run, and writes them. */
+void perf_thread_poll_times(struct perf_threads *threads, struct perf_thread *thread,
+                            struct trace_writer *writer, int64_t now);
 
 uint32_t perf_thread_row_of(struct perf_threads *threads, struct perf_thread *thread,
                             struct trace_writer *writer);

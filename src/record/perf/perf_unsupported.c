@@ -1,6 +1,7 @@
 /* Without Linux there are no perf events: perf_open() fails. */
 #ifndef __linux__
 #include "record/perf/perf.h"
+#include "record/perf/thread_poll.h"
 
 #include <stddef.h>
 
@@ -18,6 +19,11 @@ void perf_close(struct perf *perf) {
 const char *perf_counters_missing(const struct perf *perf) {
     (void)perf;
     return "hardware counters are only available on Linux";
+}
+
+unsigned perf_drain_interval_ms(const struct perf *perf) {
+    (void)perf;
+    return PERF_DRAIN_INTERVAL_MS;
 }
 
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status) {
@@ -77,7 +83,37 @@ uint32_t perf_thread_row(struct perf *perf, struct trace_writer *writer, int64_t
     return 0;
 }
 
+uint32_t perf_stack_row(struct perf *perf, struct trace_writer *writer, int64_t pid,
+                        const uint64_t *addresses, size_t count) {
+    (void)perf, (void)writer, (void)pid, (void)addresses, (void)count;
+    return 0;
+}
+
 void perf_reset_rows(struct perf *perf) {
     (void)perf;
+}
+
+struct thread_poll *thread_poll_create(pid_t root) {
+    (void)root;
+    return NULL;
+}
+
+void thread_poll_destroy(struct thread_poll *poll) {
+    (void)poll;
+}
+
+bool thread_poll_read(struct thread_poll *poll, struct trace_writer *writer,
+                      struct status *status) {
+    (void)poll, (void)writer, (void)status;
+    return true;
+}
+
+void thread_poll_finish(struct thread_poll *poll, struct trace_writer *writer) {
+    (void)poll, (void)writer;
+}
+
+struct perf_threads *thread_poll_threads(struct thread_poll *poll) {
+    (void)poll;
+    return NULL;
 }
 #endif

@@ -118,20 +118,21 @@ TEST(the_first_stack_size_of_a_small_ring_grows_soon_unless_the_load_is_high) {
 
 /* A record other than a sample ends with who it is about and when. This one wraps around. */
 TEST(records_are_copied_out_of_a_ring_that_wraps_around) {
-    enum { RING = 4096, RECORD = 40 };
+    enum { RING = 4096, RECORD = 48 };
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint8_t *memory = calloc(1, page + RING), record[RECORD] = {0};
     struct perf_event_header header = {.type = PERF_RECORD_COMM, .size = RECORD};
     struct perf_ring ring = {.page = (void *)memory, .bytes = RING, .processor = 3};
     struct perf_batch batch = {0};
     struct status status;
-    uint64_t damaged = 0, time = 77;
+    uint64_t damaged = 0, time = 77, id = 9;
     uint32_t who[2] = {11, 12};
     REQUIRE(memory);
     memcpy(record, &header, sizeof header);
     memset(record + 8, 5, 16);
     memcpy(record + 24, who, sizeof who);
     memcpy(record + 32, &time, sizeof time);
+    memcpy(record + 40, &id, sizeof id);
     for (size_t i = 0; i < RECORD; i++)
         memory[page + (RING - 24 + i) % RING] = record[i];
     ring.page->data_tail = RING - 24;
@@ -141,6 +142,7 @@ TEST(records_are_copied_out_of_a_ring_that_wraps_around) {
     REQUIRE(batch.count == 1);
     struct perf_record copied = perf_batch_record(&batch, 0);
     CHECK(copied.pid == 11 && copied.tid == 12 && copied.time == 77 && copied.processor == 3);
+    CHECK_INT(copied.id, 9);
     CHECK(copied.length == 16 && copied.body[0] == 5 && copied.body[15] == 5);
     CHECK(perf_ring_fullness(&ring) == 0);
     CHECK_INT(damaged, 0);
