@@ -81,34 +81,49 @@ void opencl_time_read_timer(struct opencl_device *device) {
     narrow(&device->clock, best_low, best_high);
 }
 
-/* What the commands of one device show together. */
+/* The bounds of one command. */
+static void command_bounds(const struct opencl_command *command, bool by_queueing, int64_t *low,
+                           int64_t *high) {
+    *low = command->call_start - command->start;
+    *high = command->seen - command->end;
+    if (by_queueing && command->queued) {
+        *low = MAX(*low, command->call_start - command->queued);
+        *high = MIN(*high, command->call_end - command->queued);
+    }
+}
+
+/* What the commands of one device show together. False when they contradict each other: then all
+ * that any of them shows. */
 static bool learn_bounds(const struct opencl_device *device, const struct opencl_command *commands,
                          bool by_queueing, int64_t *low, int64_t *high) {
+    int64_t lowest = INT64_MAX, highest = INT64_MIN, from, until;
     *low = INT64_MIN;
     *high = INT64_MAX;
     for (; commands; commands = commands->next) {
         if (commands->queue.device != device)
             continue;
-        *low = MAX(*low, commands->call_start - commands->start);
-        *high = MIN(*high, commands->seen - commands->end);
-        if (by_queueing && commands->queued) {
-            *low = MAX(*low, commands->call_start - commands->queued);
-            *high = MIN(*high, commands->call_end - commands->queued);
-        }
+        command_bounds(commands, by_queueing, &from, &until);
+        *low = MAX(*low, from);
+        *high = MIN(*high, until);
+        lowest = MIN(lowest, MIN(from, until));
+        highest = MAX(highest, MAX(from, until));
     }
-    return *low <= *high;
+    if (*low <= *high)
+        return true;
+    *low = lowest;
+    *high = highest;
+    return false;
 }
 
 static void learn(struct opencl_device *device, const struct opencl_command *commands) {
     struct opencl_clock *clock = &device->clock;
     int64_t low, high;
-    /* a driver may take the queueing time elsewhere or from another clock; if even the rest is
-     * contradictory, its extent is the error */
+    /* a driver may take the queueing time elsewhere or from another clock */
     if (!learn_bounds(device, commands, true, &low, &high))
         learn_bounds(device, commands, false, &low, &high);
-    if (device->has_timer && !clock->timer_wrong && !agrees(clock, MIN(low, high), MAX(low, high)))
+    if (device->has_timer && !clock->timer_wrong && !agrees(clock, low, high))
         clock->timer_wrong = true;
-    narrow(clock, MIN(low, high), MAX(low, high));
+    narrow(clock, low, high);
 }
 
 void opencl_time_learn(const struct opencl_command *commands) {
