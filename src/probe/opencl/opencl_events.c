@@ -25,7 +25,6 @@ enum {
     WAKE_COMMANDS = 2048,     /* waiting commands that wake the reader */
     HELP_COMMANDS = 1 << 16,  /* that make the enqueueing thread read some */
     COMMANDS_MAX = 1 << 20,   /* later ones are not timed */
-    BATCH = 1024,             /* commands that are converted together */
     BUCKETS = 64,             /* lists of waiting commands, by queue */
     QUEUED_FIRST = 512,       /* commands whose queueing time is read, */
     QUEUED_INTERVAL = 16,     /* and of the later ones, one of these */
@@ -245,8 +244,7 @@ static bool take_lane(void) {
     return true;
 }
 
-static void put_clock_error(struct opencl_clock *clock) {
-    int64_t error = opencl_time_error(clock);
+static void put_clock_error(struct opencl_clock *clock, int64_t error) {
     if (error <= clock->reported)
         return;
     struct spool_clock *record = spool_begin(lane, SPOOL_CLOCK, 0, sizeof *record);
@@ -298,15 +296,15 @@ static void put_copy(const struct opencl_command *command, int64_t start, int64_
     spool_publish(lane);
 }
 
-static void put_commands(const struct opencl_command *commands) {
+static void put_commands(struct opencl_command *commands) {
     opencl_time_learn(commands);
     for (; commands; commands = commands->next) {
         struct opencl_device *device = commands->queue.device;
         if (!device->announced)
             device->announced = opencl_announce(lane, device);
-        put_clock_error(&device->clock);
-        int64_t start = opencl_time_convert(&device->clock, commands->start);
-        int64_t end = opencl_time_convert(&device->clock, commands->end);
+        put_clock_error(&device->clock, opencl_time_error(&commands->bounds));
+        int64_t start = opencl_time_convert(&commands->bounds, commands->start);
+        int64_t end = opencl_time_convert(&commands->bounds, commands->end);
         if (commands->kind == OPENCL_KERNEL)
             put_kernel(commands, start, end);
         else
@@ -356,10 +354,10 @@ static void collect(void) {
     take_incoming();
     read_timers();
     for (unsigned i = 0; i < BUCKETS; i++) {
-        uint32_t taken = BATCH;
-        while (buckets[i].list.first && taken == BATCH) {
+        uint32_t taken = OPENCL_BATCH;
+        while (buckets[i].list.first && taken == OPENCL_BATCH) {
             struct command_list read = {0}, failed = {0};
-            taken = read_bucket(&buckets[i], &read, &failed, BATCH);
+            taken = read_bucket(&buckets[i], &read, &failed, OPENCL_BATCH);
             if (read.first && take_lane())
                 put_commands(read.first);
             else if (read.first)
