@@ -165,6 +165,8 @@ struct opencl_command {
 bool opencl_await(const struct opencl_command *command);
 /* Reads what is complete now, before the driver may forget it. */
 void opencl_events_collect(void);
+/* Likewise after a synchronisation, if there are enough of them to be worth it. */
+void opencl_events_synchronised(void);
 /* A queue was created in this process: starts the reader once. */
 void opencl_events_start(void);
 /* Counts a command whose times are unknown. */
