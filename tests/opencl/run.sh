@@ -146,6 +146,9 @@ without_opencl() {
 }
 ${CC:-cc} -O1 -g -std=gnu11 -Wall -Wextra ${SAN:+-fsanitize=$SAN} -I"$root/src" -o "$scratch/target" "$here/target.c" \
     -ldl -pthread || { echo "FAILED tests/opencl/target.c does not compile"; failed=1; finish; }
+"$ridge" query "$root/examples/train.ridge" 'SELECT 1' > "$scratch/log" 2>&1 ||
+    { skip "$(tail -n 1 "$scratch/log")"; finish; }
+
 # ---- with the stand-in
 
 mkdir "$scratch/standin"
