@@ -4,9 +4,9 @@
  * their calls, so a second thread that reads events while the program enqueues delays every call of
  * both. Therefore the program's own thread reads them: after it has waited for the device, when
  * there are enough of them, and now and then when very many wait. A thread of the probe reads them
- * while the program enqueues nothing. Events of an in-order queue complete in order, so the first
- * that has not completed ends the search. At exit() the rest is read; afterwards the driver is not
- * called again.
+ * while the program enqueues nothing or little. Events of an in-order queue complete in order, so
+ * the first that has not completed ends the search. At exit() the rest is read; afterwards the
+ * driver is not called again.
  *
  * The program may add commands at any time (incoming_lock, held for a few instructions); reading is
  * serialised by `lock`. A child of fork() has no reader until it creates a queue of its own.
@@ -26,6 +26,7 @@
 enum {
     INTERVAL_NS = 20000000,   /* between two looks of the reader */
     QUIET_NS = 20000000,      /* without a command, after which the reader reads */
+    OVERDUE_NS = 200000000,   /* after which it reads in any case */
     SYNC_COMMANDS = 64,       /* waiting commands that are read after a synchronisation */
     HELP_COMMANDS = 8192,     /* that make the enqueueing thread read */
     COMMANDS_MAX = 1 << 20,   /* later ones are not timed */
@@ -68,7 +69,8 @@ static struct bucket {
     bool mixed;      /* has commands of several queues */
 } buckets[BUCKETS];
 static struct spool_lane *lane;
-static uint32_t reads; /* commands read so far */
+static uint32_t reads;         /* commands read so far */
+static int64_t last_collected; /* time */
 static bool finished;
 
 static _Atomic int64_t last_command; /* when the program enqueued its last command */
@@ -360,6 +362,7 @@ static void read_timers(void) {
 
 /* With the lock. */
 static void collect(void) {
+    last_collected = clock_now();
     take_incoming();
     read_timers();
     for (unsigned i = 0; i < BUCKETS; i++) {
@@ -423,8 +426,11 @@ static void collect_measured(void) {
     cost_add_ns(clock_read(CLOCK_THREAD_CPUTIME_ID) - before);
 }
 
-static bool is_quiet(void) {
-    return clock_now() - atomic_load_explicit(&last_command, memory_order_relaxed) > QUIET_NS;
+/* The program enqueues nothing, or so little that nothing was read for a while. */
+static bool should_read(void) {
+    int64_t now = clock_now();
+    return now - atomic_load_explicit(&last_command, memory_order_relaxed) > QUIET_NS ||
+           now - last_collected > OVERDUE_NS;
 }
 
 static void *read_periodically(void *nothing) {
@@ -434,7 +440,7 @@ static void *read_periodically(void *nothing) {
         sleep_ns(INTERVAL_NS);
         pthread_mutex_lock(&lock);
         go_on = !finished;
-        if (go_on && atomic_load(&waiting) > 0 && is_quiet())
+        if (go_on && atomic_load(&waiting) > 0 && should_read())
             collect_measured();
         pthread_mutex_unlock(&lock);
     }
