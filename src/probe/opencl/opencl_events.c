@@ -121,7 +121,7 @@ bool opencl_await(const struct opencl_command *command) {
     }
     atomic_store_explicit(&last_command, command->call_end, memory_order_relaxed);
     if (count % HELP_COMMANDS == 0)
-        opencl_events_collect();
+        opencl_events_synchronised();
     return true;
 }
 
@@ -390,34 +390,39 @@ static void sleep_ns(long nanoseconds) {
     nanosleep(&pause, NULL);
 }
 
-/* False in a child of fork(), after exit(), or when the reader hangs. */
-static bool acquire(void) {
+/* False in a child of fork(), after exit(), or when another thread reads all the time. */
+static bool acquire(unsigned polls) {
     if (atomic_load(&owner) != getpid())
         return false;
-    for (unsigned i = 0; i < LOCK_POLLS; i++) {
+    for (unsigned i = 0; i < polls; i++) {
+        if (i > 0)
+            sleep_ns(LOCK_POLL_NS);
         if (pthread_mutex_trylock(&lock) == 0) {
             if (!finished)
                 return true;
             pthread_mutex_unlock(&lock);
             return false;
         }
-        sleep_ns(LOCK_POLL_NS);
     }
     return false;
 }
 
-void opencl_events_collect(void) {
+static void collect_with(unsigned polls) {
     int error = errno;
-    if (atomic_load_explicit(&waiting, memory_order_relaxed) > 0 && acquire()) {
+    if (atomic_load_explicit(&waiting, memory_order_relaxed) > 0 && acquire(polls)) {
         collect();
         pthread_mutex_unlock(&lock);
     }
     errno = error;
 }
 
+void opencl_events_collect(void) {
+    collect_with(LOCK_POLLS);
+}
+
 void opencl_events_synchronised(void) {
     if (atomic_load_explicit(&waiting, memory_order_relaxed) >= SYNC_COMMANDS)
-        opencl_events_collect();
+        collect_with(1);
 }
 
 static void collect_measured(void) {
@@ -450,7 +455,7 @@ static void *read_periodically(void *nothing) {
 /* At exit(), on any thread, while other threads may still run. */
 static void read_at_exit(void) {
     int error = errno;
-    if (acquire()) {
+    if (acquire(LOCK_POLLS)) {
         collect();
         finished = true;
         uint32_t left = atomic_load(&waiting);
