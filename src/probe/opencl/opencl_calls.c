@@ -88,6 +88,7 @@ static cl_int our_clFinish(cl_command_queue queue) {
         opencl_put_queue_wait(thread->lane, &known, call.correlation, call.start, call.end);
         probe_leave(thread);
     }
+    opencl_events_synchronised();
     errno = error;
     return result;
 }
@@ -102,6 +103,7 @@ static cl_int our_clWaitForEvents(cl_uint count, const cl_event *events) {
         opencl_put_event_wait(thread->lane, call.correlation, call.start, call.end, count, events);
         probe_leave(thread);
     }
+    opencl_events_synchronised();
     errno = error;
     return result;
 }
