@@ -317,7 +317,8 @@ void vulkan_clock_update(struct vulkan_device *device);
 int64_t vulkan_clock_convert(const struct vulkan_device *device, uint32_t valid_bits,
                              uint64_t ticks);
 
-/* Work seemed to begin `early` before its submission, or to end `late` after it was read. */
+/* Work seems to begin `early` before its submission, and to end `late` after it was read; negative:
+ * after it, and before it. */
 void vulkan_clock_check(struct vulkan_device *device, int64_t early, int64_t late);
 
 /* ---- The reader (reader.c) ----------------------------------------------------------------- */
