@@ -317,7 +317,8 @@ static void copy_results(const struct command *command) {
         const struct query *query = &command->pool->queries[command->first + i];
         if (!query->written)
             die("a query is awaited that is never written");
-        memcpy(command->to->memory + command->offset + 8 * i, &query->ticks, 8);
+        uint64_t *to = (uint64_t *)(void *)(command->to->memory + command->offset) + i;
+        __atomic_store_n(to, query->ticks, __ATOMIC_RELAXED);
     }
 }
 
@@ -338,7 +339,8 @@ static void execute(const struct commands *commands) {
             break;
         case FILL:
             for (uint64_t k = 0; k + 4 <= command->bytes; k += 4)
-                memcpy(command->to->memory + command->offset + k, &command->value, 4);
+                __atomic_store_n((uint32_t *)(void *)(command->to->memory + command->offset + k),
+                                 command->value, __ATOMIC_RELEASE);
             break;
         case COPY:
             memcpy(command->to->memory, command->from->memory, command->bytes);
