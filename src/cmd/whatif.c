@@ -149,7 +149,7 @@ static int run_whatif(const struct command_line *line) {
 
 static const struct command_option options[] = {
     {"all", 'a', NULL, "try every change, largest gain first"},
-    {"graph", 0, NULL, "launch each step's kernels as one CUDA graph"},
+    {"graph", 0, NULL, "launch each step's kernels at once: a CUDA graph, one submission"},
     {"fuse", 0, "[=NAME]", "fuse chains of element-wise kernels, or of kernels of this name"},
     {"no-sync", 0, "[=NAME]",
      "remove synchronization from the loop, or from calls and ranges of this name"},
@@ -197,7 +197,7 @@ const struct command command_whatif = {
         "is about: the steady steps if the run has at least three steps, else the whole run. "
         "--steps all selects the whole run; --range, --steps and --window another part.",
     .examples = "ridge whatif run.ridge --all\twhat would help most?\n"
-                "ridge whatif run.ridge --graph\tlaunches as CUDA graphs\n"
+                "ridge whatif run.ridge --graph\tlaunches as graphs\n"
                 "ridge whatif run.ridge --no-sync --fuse\tboth, and each alone\n"
                 "ridge whatif run.ridge --faster '*gemm*=2x' --steps steady\tone kernel, one part",
     .options = options,
