@@ -333,7 +333,7 @@ static bool run_rounds(struct check *check, bool compares, struct status *status
         if (!ok || !compares || (!gate_is_look(round + 1) && round + 1 != EXACT_LOOK))
             continue;
         ok = decide(check, status);
-        decided = ok && (has_exact_regression(&check->result) ||
+        decided = ok && (has_exact_regression(&check->result) || check->metric_count == 0 ||
                          (round + 1 != EXACT_LOOK && check->result.verdict != GATE_UNDECIDED));
     }
     progress_end(progress);
