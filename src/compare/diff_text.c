@@ -127,8 +127,8 @@ static void write_shapes(struct text_writer *writer, const struct diff *diff) {
     for (size_t i = 0; i < diff->row_count && shown < SHAPES_SHOWN; i++) {
         const struct diff_row *row = &diff->rows[i];
         struct buffer line = {0};
-        if (row->shapes[BEFORE].length == 0 || row->shapes[AFTER].length == 0 ||
-            text_equal(row->shapes[BEFORE], row->shapes[AFTER]))
+        if ((row->kind != ROW_BOTH && row->place.length == 0) || row->shapes[BEFORE].length == 0 ||
+            row->shapes[AFTER].length == 0 || text_equal(row->shapes[BEFORE], row->shapes[AFTER]))
             continue;
         if (shown++ == 0)
             text_section(writer, "Shapes", "inputs of the launching operators");
