@@ -44,6 +44,11 @@ void diagnose_healthy(struct diagnosis *diagnosis);
 bool has_dominant_gap(const struct diagnosis *diagnosis);
 /* Adds the lines of the program to the evidence of the findings. */
 void diagnose_lines(struct diagnosis *diagnosis);
+/* Estimates the profiler's own time in the judged part. */
+void profiler_cost_find(struct diagnosis *diagnosis);
+/* How many times as fast the program would be with the finding fixed, both without the profiler's
+ * own time; 0: not known. */
+double speedup_without_profiler(const struct diagnosis *diagnosis, const struct finding *finding);
 /* Lists what the trace does not contain. */
 void diagnose_missing(struct diagnosis *diagnosis);
 /* No finding recovers more than 5 % of the time; remarks do not count. */
@@ -131,6 +136,8 @@ uint32_t data_loading_range(const struct diagnosis *diagnosis, uint32_t name);
 void data_loading_find(struct diagnosis *diagnosis);
 /* A name, or the short name of a kernel, truncated to about 60 characters. */
 enum { NAME_SIZE = 72 };
+/* The pattern of a change as its command has it; it may be `text` and match more kernels. */
+struct text change_pattern(const struct change *change, char text[NAME_SIZE], bool *failed);
 char *short_name(struct text words, char text[NAME_SIZE]);
 char *short_kernel(struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]);
 

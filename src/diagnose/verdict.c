@@ -278,6 +278,24 @@ static void write_cost(struct diagnosis *diagnosis, const struct finding *first,
         buffer_printf(line, "%s about %s of the time.", cost_text(first), gain_percent);
 }
 
+static bool profiler_matters(const struct verdict *verdict) {
+    return 20 * verdict->profiler_time > verdict->time;
+}
+
+/* The figures of the findings are those of the recording; the headline is about the program. */
+static void write_speedup_without_profiler(struct diagnosis *diagnosis,
+                                           const struct finding *first, struct buffer *line) {
+    const struct verdict *verdict = diagnosis->verdict;
+    double factor = speedup_without_profiler(diagnosis, first);
+    char percent[FORMAT_SIZE];
+    if (factor >= 1.15 && factor < 50)
+        buffer_printf(line, " Without %s, fixing this would make %s about %.*fx faster.",
+                      verdict->profiler, judged_text(diagnosis), factor < 10 ? 1 : 0, factor);
+    else if (factor >= 1.01 && factor < 1.15)
+        buffer_printf(line, " Without %s, fixing this would save about %s of the time.",
+                      verdict->profiler, whole_percent(1 - 1 / factor, percent));
+}
+
 /* What fixing it gains. Gains below 13 % read better as a share than as a factor. */
 static void write_speedup(struct diagnosis *diagnosis, const struct finding *first,
                           struct buffer *line) {
@@ -287,6 +305,8 @@ static void write_speedup(struct diagnosis *diagnosis, const struct finding *fir
         buffer_printf(line, " What %s was not recorded.",
                       first->kind == FINDING_THROTTLING ? "slows the kernels down"
                                                         : "the host does there");
+    else if (profiler_matters(diagnosis->verdict))
+        write_speedup_without_profiler(diagnosis, first, line);
     else if (left > 0.02 && left < 0.87)
         buffer_printf(line, " Fixing this would make %s about %.*fx faster.",
                       judged_text(diagnosis), 1 / left < 10 ? 1 : 0, 1 / left);
@@ -394,11 +414,29 @@ static void write_caution(struct diagnosis *diagnosis) {
                           quality->dropped == 1 ? " was" : "s were");
 }
 
+/* What the profiler itself costs, as a caution unless there is a graver one. */
+static void write_profiler_cost(struct diagnosis *diagnosis) {
+    struct verdict *verdict = diagnosis->verdict;
+    char percent[FORMAT_SIZE], error[FORMAT_SIZE], time[FORMAT_SIZE];
+    if (verdict->caution || !profiler_matters(verdict))
+        return;
+    diagnose_set_text(diagnosis, &verdict->caution,
+                      "Recording with %s takes about %s (+-%s) of the time itself, an estimate "
+                      "from the recorded events. Without it %s takes about %s.",
+                      verdict->profiler,
+                      whole_percent(share_of(verdict->profiler_time, verdict->time), percent),
+                      whole_percent(share_of(verdict->profiler_error, verdict->time), error),
+                      judged_text(diagnosis),
+                      format_duration(per_step(diagnosis, verdict->time - verdict->profiler_time),
+                                      time));
+}
+
 void diagnose_summarize(struct diagnosis *diagnosis) {
     const struct finding *first = &diagnosis->verdict->findings[0];
     write_headline(diagnosis, first);
     write_action(diagnosis, first);
     write_caution(diagnosis);
+    write_profiler_cost(diagnosis);
 }
 
 /* ---- the diagnosis ---- */
@@ -472,6 +510,7 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
     if (!facts_find(&judged, &diagnosis.facts, status))
         return false;
     set_judged_part(&diagnosis);
+    profiler_cost_find(&diagnosis);
     data_loading_find(&diagnosis);
     apply_rules(&diagnosis);
     rank_findings(&diagnosis);
