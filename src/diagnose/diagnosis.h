@@ -37,7 +37,7 @@ struct diagnosis {
 typedef void diagnose_rule(struct diagnosis *diagnosis);
 diagnose_rule diagnose_compilation, diagnose_allocation, diagnose_transfers, diagnose_host,
     diagnose_sync, diagnose_launch, diagnose_kernels, diagnose_grids, diagnose_steps,
-    diagnose_clock, diagnose_memory, diagnose_cpu, diagnose_communication;
+    diagnose_clock, diagnose_memory, diagnose_cpu, diagnose_communication, diagnose_catalogue;
 /* Adds the first finding when no rule found anything significant: healthy or unknown. */
 void diagnose_healthy(struct diagnosis *diagnosis);
 /* One gap is more than half of a run without steps, and no finding recovers half of that gap. */
@@ -46,6 +46,8 @@ bool has_dominant_gap(const struct diagnosis *diagnosis);
 void diagnose_lines(struct diagnosis *diagnosis);
 /* Estimates the profiler's own time in the judged part. */
 void profiler_cost_find(struct diagnosis *diagnosis);
+/* The gain of a finding less the profiler's own time in it. */
+double gain_without_profiler(const struct diagnosis *diagnosis, const struct finding *finding);
 /* How many times as fast the program would be with the finding fixed, both without the profiler's
  * own time; 0: not known. */
 double speedup_without_profiler(const struct diagnosis *diagnosis, const struct finding *finding);

@@ -124,7 +124,7 @@ struct text change_pattern(const struct change *change, char text[NAME_SIZE], bo
     bool kernels = change->kind == CHANGE_FASTER || change->kind == CHANGE_AT_ROOF ||
                    change->kind == CHANGE_FUSE;
     return kernels && kernel_pattern(change->pattern, text, failed).length ? text_of(text)
-                                                                          : change->pattern;
+                                                                           : change->pattern;
 }
 
 static void write_change(struct buffer *words, const struct change *change) {

@@ -75,20 +75,24 @@ void profiler_cost_find(struct diagnosis *diagnosis) {
  * too, which the program does not have. */
 static bool removes_host_time(enum finding_kind kind) {
     return kind == FINDING_LAUNCH_BOUND || kind == FINDING_TINY_KERNELS ||
-           kind == FINDING_HOST_BOUND || kind == FINDING_ON_CPU ||
-           kind == FINDING_INPUT_PIPELINE || kind == FINDING_SYNC_IN_LOOP;
+           kind == FINDING_HOST_BOUND || kind == FINDING_ON_CPU || kind == FINDING_INPUT_PIPELINE ||
+           kind == FINDING_SYNC_IN_LOOP;
+}
+
+double gain_without_profiler(const struct diagnosis *diagnosis, const struct finding *finding) {
+    const struct facts *facts = &diagnosis->facts;
+    double waits = (double)(facts->cause[CAUSE_HOST] + facts->cause[CAUSE_LAUNCH]);
+    double gain = (double)finding->recoverable;
+    double own = (double)diagnosis->verdict->profiler_time;
+    if (own <= 0 || waits <= 0 || !removes_host_time(finding->kind))
+        return gain;
+    own *= gain < waits ? gain / waits : 1;
+    return own < gain ? gain - own : 0;
 }
 
 double speedup_without_profiler(const struct diagnosis *diagnosis, const struct finding *finding) {
-    const struct facts *facts = &diagnosis->facts;
     const struct verdict *verdict = diagnosis->verdict;
-    double waits = (double)(facts->cause[CAUSE_HOST] + facts->cause[CAUSE_LAUNCH]);
-    double time = (double)verdict->time, gain = (double)finding->recoverable;
-    double own = (double)verdict->profiler_time;
-    if (own > 0 && removes_host_time(finding->kind) && waits > 0) {
-        double share = gain / waits < 1 ? gain / waits : 1;
-        gain -= own * share < gain ? own * share : gain;
-    }
-    time -= own;
+    double time = (double)(verdict->time - verdict->profiler_time);
+    double gain = gain_without_profiler(diagnosis, finding);
     return time > gain ? time / (time - gain) : 0;
 }

@@ -22,4 +22,14 @@ fixtures=${FIXTURES:-$here/../../../shared/fixtures}
 for trace in "$fixtures"/kineto/*.gz "$fixtures"/nsys/*.sqlite "$fixtures"/xplane/*.pb "$fixtures"/rocprof/*.rpd; do
     [ -e "$trace" ] && set -- "$@" "$trace"
 done
-python3 "$here/check.py" --count "$@" "$here"/../../examples/*.ridge "$corpus"/*.json.gz
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/ridge-verdicts.XXXXXX") || exit 1
+trap 'rm -rf "$scratch"' EXIT
+{
+    python3 "$here/catalogue.py"
+    python3 "$here/profiler_cost.py"
+    python3 "$here/reviewed.py" "$fixtures"
+    python3 "$here/check.py" --count "$@" "$here"/../../examples/*.ridge "$here"/traces/*.gz "$corpus"/*.json.gz
+} > "$scratch/printed" 2>&1
+grep -v '^[0-9]* passed, [0-9]* failed$' "$scratch/printed"
+awk '/^[0-9]+ passed, [0-9]+ failed$/ { passed += $1; failed += $3; suites++ }
+     END { if (suites < 4) failed++; printf "%d passed, %d failed\n", passed, failed; exit failed > 0 }' "$scratch/printed"
