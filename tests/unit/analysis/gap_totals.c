@@ -144,8 +144,12 @@ static size_t nodes(const struct thread_totals *thread, size_t from, size_t unti
         const struct host_charge *charges;
         size_t count;
         from = thread_totals_node(thread, from, until, &charges, &count);
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             *time += charges[i].time;
+            CHECK(
+                i == 0 || charges[i - 1].kind < charges[i].kind || /* each name once */
+                (charges[i - 1].kind == charges[i].kind && charges[i - 1].name < charges[i].name));
+        }
     }
     CHECK_INT(from, until);
     return visited;
