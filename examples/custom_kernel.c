@@ -79,7 +79,7 @@ static bool run(ridge_device *device, bool times, float *fused, float *unfused) 
     float difference = largest_difference(fused, unfused);
     printf("fused and unfused %s\n", difference < 1e-4f ? "agree" : "DIFFER");
     printf("kernels  %u for %u operations\n", info.kernels, info.operations);
-    printf("bytes    %" PRIu64 " instead of %" PRIu64 ", operation by operation: %.1f times less\n",
+    printf("bytes    %" PRIu64 " instead of %" PRIu64 ", operation by operation: %.1fx less\n",
            info.bytes, info.eager_bytes, (double)info.eager_bytes / (double)info.bytes);
     printf("memory   %" PRIu64 " bytes of intermediates instead of %" PRIu64 "\n",
            info.intermediate_bytes, info.eager_intermediate_bytes);

@@ -1,4 +1,4 @@
-/* Images through a pipeline as one batch: bytes are stacked, normalised by channel, cut into
+/* Images through a pipeline as one batch: bytes are stacked, normalized by channel, cut into
  * patches and made into features, and each image gets its own features back.
  *
  *   cc image_pipeline.c $(pkg-config --cflags --libs ridge) -lm -o image_pipeline
@@ -23,7 +23,7 @@ static ridge_tensor *load_image(ridge_device *device, int number) {
 }
 
 /* (pixel / 255 - mean) / deviation, as pixel * scale + bias: one kernel. */
-static ridge_tensor *normalise(ridge_tensor *batch) {
+static ridge_tensor *normalize(ridge_tensor *batch) {
     static const double mean[CHANNELS] = {0.485, 0.456, 0.406};
     static const double deviation[CHANNELS] = {0.229, 0.224, 0.225};
     float scale[CHANNELS], bias[CHANNELS];
@@ -48,7 +48,7 @@ static ridge_tensor *cut_patches(ridge_tensor *x) {
 static bool process(ridge_tensor *const *images, ridge_tensor *weight, ridge_tensor **features) {
     ridge_scope_begin();
     ridge_tensor *batch = ridge_stack(images, IMAGES, 0);
-    ridge_tensor *patches = cut_patches(normalise(batch));
+    ridge_tensor *patches = cut_patches(normalize(batch));
     ridge_tensor *embedded = ridge_linear(patches, weight, NULL, RIDGE_ACTIVATION_GELU);
     ridge_tensor *pooled = ridge_mean(embedded, 1, (int[]){1}, false); /* over the patches */
     bool ok = ridge_unstack(pooled, 0, features);

@@ -152,11 +152,11 @@ enum ridge_dtype {
     RIDGE_DTYPES
 };
 RIDGE_API const char *ridge_dtype_name(enum ridge_dtype dtype);
-/* Bytes of `count` elements; of a quantised type, of `count` rounded up to whole blocks. 0 when
+/* Bytes of `count` elements; of a quantized type, of `count` rounded up to whole blocks. 0 when
  * there is no such dtype, the count is negative or the bytes do not fit into a size_t. */
 RIDGE_API size_t ridge_dtype_bytes(enum ridge_dtype dtype, int64_t count);
 
-/* `data` (NULL: uninitialised) is in row-major order and may be reused on return. Quantised types
+/* `data` (NULL: uninitialized) is in row-major order and may be reused on return. Quantized types
  * have a last size that is a whole number of blocks. */
 RIDGE_API ridge_tensor *ridge_from_host(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
                                         const int64_t *sizes, const void *data);
@@ -323,13 +323,13 @@ enum ridge_activation {
 };
 
 /* [..., m, k] x [..., k, n]; the axes before the last two broadcast. Views made by
- * ridge_transpose() are read in place. b may be the transpose of a quantised [n, k]. */
+ * ridge_transpose() are read in place. b may be the transpose of a quantized [n, k]. */
 RIDGE_API ridge_tensor *ridge_matmul(ridge_tensor *a, ridge_tensor *b);
 /* activation(a x b + bias) in one kernel; bias (broadcast to the result) may be NULL. */
 RIDGE_API ridge_tensor *ridge_matmul_activation(ridge_tensor *a, ridge_tensor *b,
                                                 ridge_tensor *bias,
                                                 enum ridge_activation activation);
-/* activation(x x transpose(w) + bias): w is [out, in], of x's dtype or quantised. */
+/* activation(x x transpose(w) + bias): w is [out, in], of x's dtype or quantized. */
 RIDGE_API ridge_tensor *ridge_linear(ridge_tensor *x, ridge_tensor *w, ridge_tensor *bias,
                                      enum ridge_activation activation);
 /* silu(x x gate) * (x x up), then x down unless it is NULL. Weights are [in, out]. */
@@ -345,12 +345,12 @@ RIDGE_API ridge_tensor *ridge_dequantize(ridge_tensor *x, enum ridge_dtype dtype
 
 /* ---- Models ----------------------------------------------------------------------------- */
 
-/* Rows of table [n, width] (any dtype) at indices (i32): [..., width]. Quantised rows come as f32.
+/* Rows of table [n, width] (any dtype) at indices (i32): [..., width]. Quantized rows come as f32.
  * An index out of range gives a row of zeros. */
 RIDGE_API ridge_tensor *ridge_embedding(ridge_tensor *table, ridge_tensor *indices);
 
 /* Rotary positions on [batch, heads, tokens, width]; token t has position start + t. Pairs are (i,
- * i + width / 2), or neighbours when interleaved. */
+ * i + width / 2), or neighbors when interleaved. */
 RIDGE_API ridge_tensor *ridge_rope(ridge_tensor *x, int64_t start, float base, bool interleaved);
 
 /* softmax(q x transpose(k) * scale) x v: q [batch, heads, queries, width]; k and v [batch,

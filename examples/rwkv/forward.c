@@ -2,7 +2,7 @@
  *
  * Each layer mixes a token with the one before it, six ways; from these come the receptance r, the
  * decay w, the key k, the value v, the in-context rate a and the gate g. The state takes up the
- * token by the delta rule (ridge_wkv7), and what it answers to r is normalised per head, gated and
+ * token by the delta rule (ridge_wkv7), and what it answers to r is normalized per head, gated and
  * projected. The second half of the layer is a two-layer network with a squared ReLU.
  */
 #include "rwkv/forward.h"

@@ -1,5 +1,5 @@
 /* The recorded driver and runtime functions with their CUPTI callback ids: functions that launch
- * work, synchronise, allocate, load modules, or record and wait for events. Queries are not
+ * work, synchronize, allocate, load modules, or record and wait for events. Queries are not
  * recorded.
  *
  * X(name, suffix, number, what): the documented name, the suffix of its enumerator, the callback

@@ -18,7 +18,7 @@
 enum {
     DEPTH_MAX = 1100, /* frames of a stack */
     SHARE_MIN = 10,   /* a loop with less than 1 / SHARE_MIN of the calls is not the run's */
-    COUNTED_MAX = 24, /* loops whose turns are counted */
+    COUNTED_MAX = 12, /* loops whose turns are counted */
     TURNS_MIN = 3,
 };
 
@@ -102,7 +102,7 @@ static bool build_tree(struct builder *builder, struct status *status) {
 static void count_calls(const struct model *model, struct loops *loops) {
     const struct trace *trace = model->trace;
     for (size_t i = 0; i < trace->call.count; i++) {
-        if (model->call_nested[i] ||
+        if (model->call_nested[i] || !trace->call.stack[i] ||
             (trace->call.class[i] != CALL_LAUNCH && trace->call.class[i] != CALL_COPY))
             continue;
         loops->calls++;
@@ -135,13 +135,18 @@ static void read_path(const struct trace *trace, uint32_t row, struct path *path
         path->rows[--count] = at;
 }
 
+static void copy_path(struct path *to, const struct path *from) {
+    memcpy(to->rows, from->rows, from->count * sizeof *from->rows);
+    to->count = from->count;
+}
+
 struct turn_finder {
     const struct model *model;
     const struct loops *loops;
-    uint32_t loop;                       /* index + 1 */
-    unsigned depth;                      /* of its frame in a path */
-    struct path before, now, first_path; /* of the calls, and of the turn's first */
-    uint32_t first;                      /* stack of the turn's first call */
+    uint32_t loop;                    /* index + 1 */
+    unsigned depth;                   /* of its frame in a path */
+    struct path *before, *now, first; /* of the calls, and of the turn's first */
+    uint32_t first_stack;
     uint32_t repeated; /* with equal stacks: the name that begins a turn when it comes again */
     bool seen;         /* in this turn */
 };
@@ -198,7 +203,7 @@ static enum step_kind compare_own(const struct turn_finder *finder, uint32_t a, 
 /* Whether a loop inside this one repeats a call at this depth or further out. */
 static bool is_repeated_inside(const struct turn_finder *finder, unsigned depth) {
     for (unsigned i = finder->depth; i <= depth; i++) {
-        uint32_t row = finder->now.rows[i];
+        uint32_t row = finder->now->rows[i];
         uint32_t around = i == finder->depth
                               ? finder->loop
                               : finder->loops->inner[finder->model->trace->stack.parent[row]];
@@ -211,7 +216,7 @@ static bool is_repeated_inside(const struct turn_finder *finder, unsigned depth)
 /* In a frame below the loop's. */
 static enum step_kind compare_below(const struct turn_finder *finder, unsigned depth) {
     const struct trace *trace = finder->model->trace;
-    uint32_t a = finder->before.rows[depth], b = finder->now.rows[depth];
+    uint32_t a = finder->before->rows[depth], b = finder->now->rows[depth];
     if (same_code(trace, a, b)) {
         if (!goes_back(position(finder, a, 0), position(finder, b, 0), 0))
             return SAME_TURN;
@@ -220,7 +225,7 @@ static enum step_kind compare_below(const struct turn_finder *finder, unsigned d
         if (of_a && of_a == of_b)
             return SAME_TURN;
     } else {
-        uint32_t first = depth < finder->first_path.count ? finder->first_path.rows[depth] : 0;
+        uint32_t first = depth < finder->first.count ? finder->first.rows[depth] : 0;
         if (!first || !same_code(trace, first, b))
             return SAME_TURN;
     }
@@ -229,16 +234,14 @@ static enum step_kind compare_below(const struct turn_finder *finder, unsigned d
 
 static enum step_kind compare(const struct turn_finder *finder, uint32_t name) {
     unsigned depth = finder->depth;
-    const struct path *a = &finder->before, *b = &finder->now;
+    const struct path *a = finder->before, *b = finder->now;
     while (depth < a->count && depth < b->count && a->rows[depth] == b->rows[depth])
         depth++;
     if (depth < a->count && depth < b->count)
         return depth == finder->depth ? compare_own(finder, a->rows[depth], b->rows[depth])
                                       : compare_below(finder, depth);
-    if (b->rows[b->count - 1] != finder->first || is_repeated_inside(finder, b->count - 1))
+    if (b->rows[b->count - 1] != finder->first_stack || is_repeated_inside(finder, b->count - 1))
         return SAME_TURN;
-    if (depth < a->count)
-        return NEXT_TURN; /* back from a function that the same instruction called */
     return name == finder->repeated && finder->seen ? REPEATED : SAME_TURN;
 }
 
@@ -301,7 +304,10 @@ static struct timed_call *thread_calls(const struct model *model, uint32_t threa
             if (!model->call_nested[i] && trace->call.stack[i])
                 list[(*count)++] = (struct timed_call){trace->call.start[i], (uint32_t)i};
     }
-    if (list && *count)
+    bool sorted = true;
+    for (size_t i = 1; list && i < *count && sorted; i++)
+        sorted = list[i - 1].start <= list[i].start;
+    if (list && !sorted)
         qsort(list, *count, sizeof *list, by_start);
     return list;
 }
@@ -313,39 +319,41 @@ static bool begin_turn(struct turn_finder *finder, struct loop_turns *turns, int
     if (turns->count && turns->list[turns->count - 1].end > start)
         turns->list[turns->count - 1].end = start;
     turns->list[turns->count++] = (struct loop_turn){start, INT64_MAX};
-    finder->first = stack;
-    finder->first_path = finder->now;
+    finder->first_stack = stack;
+    copy_path(&finder->first, finder->now);
     finder->seen = false;
     return true;
 }
 
-/* The most frequent name among the calls with the stack of the loop's first call: the first turns
- * may also load modules or allocate. */
+/* Of the names among the calls with the stack of the loop's first call: the rarest that still comes
+ * often, since an instruction may use one kernel several times, and the first turns may also load
+ * modules or allocate. */
 static bool find_repeated(struct turn_finder *finder, const struct timed_call *calls, size_t count,
                           const uint32_t *names, struct status *status) {
+    enum { OFTEN = 8 }; /* an eighth of the most frequent one */
     const struct trace *trace = finder->model->trace;
-    struct map counts = {0};
+    uint64_t *counts = memory_allocate(trace->strings.count + 1, sizeof *counts, status);
+    uint64_t most = 0, least = UINT64_MAX;
+    if (!counts)
+        return false;
     uint32_t stack = 0;
-    uint64_t most = 0;
-    bool ok = true;
-    finder->repeated = 0;
-    for (size_t i = 0; i < count && ok; i++) {
-        uint32_t of_call = trace->call.stack[calls[i].call], name = names[calls[i].call];
-        if (!is_inside(finder->loops, finder->loops->inner[of_call], finder->loop))
-            continue;
-        stack = stack ? stack : of_call;
-        if (of_call != stack)
-            continue;
-        const uint64_t *known = map_find(&counts, name);
-        uint64_t number = (known ? *known : 0) + 1;
-        ok = map_set(&counts, name, number, status);
-        if (number > most) {
-            most = number;
-            finder->repeated = name;
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < count; i++) {
+            uint32_t of_call = trace->call.stack[calls[i].call], name = names[calls[i].call];
+            if (!is_inside(finder->loops, finder->loops->inner[of_call], finder->loop))
+                continue;
+            stack = stack ? stack : of_call;
+            if (of_call != stack)
+                continue;
+            if (pass == 0) {
+                most = ++counts[name] > most ? counts[name] : most;
+            } else if (counts[name] >= most / OFTEN && counts[name] < least) {
+                least = counts[name];
+                finder->repeated = name;
+            }
         }
-    }
-    map_finish(&counts);
-    return ok;
+    memory_free(counts);
+    return true;
 }
 
 /* `repeats`: equal stacks are turns. */
@@ -364,13 +372,15 @@ static bool walk_turns(struct turn_finder *finder, const struct timed_call *call
             left = true;
             continue;
         }
+        struct path *spare = finder->before;
         finder->before = finder->now;
-        read_path(model->trace, stack, &finder->now);
+        finder->now = spare;
+        read_path(model->trace, stack, finder->now);
         enum step_kind kind = left ? NEXT_TURN : compare(finder, names[call]);
         if ((kind == NEXT_TURN || (kind == REPEATED && repeats)) &&
             !begin_turn(finder, turns, calls[i].start, stack, status))
             return false;
-        finder->seen |= stack == finder->first && names[call] == finder->repeated;
+        finder->seen |= stack == finder->first_stack && names[call] == finder->repeated;
         *jumps += !left && kind == NEXT_TURN;
         left = false;
         last_end = model_call_end(model, call);
@@ -386,22 +396,25 @@ bool loops_turns(const struct model *model, const struct loops *loops, uint32_t 
     *turns = (struct loop_turns){.thread = thread};
     size_t count, jumps;
     struct turn_finder *finder = memory_allocate(1, sizeof *finder, status);
+    struct path *paths = memory_allocate(2, sizeof *paths, status);
     struct timed_call *calls = thread_calls(model, thread, &count, status);
-    uint32_t *names = call_names(model, status);
-    bool ok = finder && calls && names;
+    const uint32_t *names = loops->names;
+    bool ok = finder && paths && calls;
     if (ok) {
+        finder->before = &paths[0];
+        finder->now = &paths[1];
         finder->model = model;
         finder->loops = loops;
         finder->loop = index + 1;
-        read_path(model->trace, loops->list[index].caller, &finder->now);
-        finder->depth = finder->now.count;
+        read_path(model->trace, loops->list[index].caller, finder->now);
+        finder->depth = finder->now->count;
         ok = find_repeated(finder, calls, count, names, status) &&
              walk_turns(finder, calls, count, names, false, turns, &jumps, status) &&
              (jumps || walk_turns(finder, calls, count, names, true, turns, &jumps, status));
     }
     memory_free(finder);
     memory_free(calls);
-    memory_free(names);
+    memory_free(paths);
     if (!ok) {
         memory_free(turns->list);
         *turns = (struct loop_turns){0};
@@ -437,13 +450,14 @@ static unsigned distance_of(const struct model *model, const struct program_loop
     return text_find(file, "-packages/") >= 0 ? 1 : 2;
 }
 
-static bool count_turns(const struct model *model, struct loops *loops, struct status *status) {
+static bool count_turns(const struct model *model, struct loops *loops, unsigned distance,
+                        struct status *status) {
     unsigned counted = 0;
     for (uint32_t i = 0; i < loops->count && counted < COUNTED_MAX; i++) {
         struct program_loop *loop = &loops->list[i];
         struct loop_turns turns;
         if (loop->calls == 0 || loop->calls < loops->calls / (10 * SHARE_MIN) ||
-            distance_of(model, loop) > 1)
+            distance_of(model, loop) != distance)
             continue;
         if (!loops_turns(model, loops, i, &turns, status))
             return false;
@@ -553,9 +567,12 @@ bool loops_find(const struct model *model, const char *name, struct loops *loops
     map_finish(&builder.known);
     if (ok && loops->count) {
         count_calls(model, loops);
-        ok = count_turns(model, loops, status);
-        for (unsigned distance = 0; ok && distance < 2 && !loops->steps && !name; distance++)
+        loops->names = call_names(model, status);
+        ok = loops->names != NULL;
+        for (unsigned distance = 0; ok && distance < 2 && !loops->steps; distance++) {
+            ok = count_turns(model, loops, distance, status);
             loops->steps = choose(model, loops, distance);
+        }
     }
     if (ok && name) {
         loops->steps = find_named(model, loops, name);
@@ -573,5 +590,6 @@ bool loops_find(const struct model *model, const char *name, struct loops *loops
 void loops_finish(struct loops *loops) {
     memory_free(loops->list);
     memory_free(loops->inner);
+    memory_free(loops->names);
     *loops = (struct loops){0};
 }

@@ -35,7 +35,8 @@ struct loops {
     struct program_loop *list; /* a loop after the one around it */
     size_t count;
     uint32_t *inner; /* by row of trace->stack: index + 1 of its innermost loop; 0: none */
-    uint64_t calls;  /* launches and copies of the run */
+    uint64_t calls;  /* launches and copies with a stack */
+    uint32_t *names; /* by call: that of the kernel that it launched, else its own */
     uint32_t steps;  /* index + 1 of the loop whose turns are the run's steps; 0: none */
 };
 

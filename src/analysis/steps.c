@@ -94,7 +94,13 @@ struct level {
     size_t count, rows_capacity, patterns_capacity;
 };
 
-static bool collect_level(const struct model *model, size_t thread, unsigned depth,
+/* XLA annotates its own work. */
+static bool is_of_library(struct text name) {
+    return text_starts(name, "Xla") || text_starts(name, "Thunk:");
+}
+
+/* `own_only`: without the annotations of libraries. */
+static bool collect_level(const struct model *model, size_t thread, unsigned depth, bool own_only,
                           struct level *level, struct status *status) {
     enum { OPEN_MAX = 16 };
     const struct trace *trace = model->trace;
@@ -102,7 +108,8 @@ static bool collect_level(const struct model *model, size_t thread, unsigned dep
     unsigned open = 0;
     level->count = 0;
     for (size_t i = model->thread_ranges[thread]; i < model->thread_ranges[thread + 1]; i++) {
-        if (trace->range.category[i] != RANGE_ANNOTATION)
+        if (trace->range.category[i] != RANGE_ANNOTATION ||
+            (own_only && is_of_library(trace_text(trace, trace->range.name[i]))))
             continue;
         while (open > 0 && open_end[open - 1] <= trace->range.start[i])
             open--;
@@ -164,7 +171,7 @@ static bool find_repeated_ranges(const struct model *model, struct steps *steps,
         for (size_t thread = 1; thread < model->trace->thread.count && steps->count == 0 && ok;
              thread++) {
             struct cycle cycle = {0};
-            ok = collect_level(model, thread, depth, &level, status) &&
+            ok = collect_level(model, thread, depth, steps->loops.steps != 0, &level, status) &&
                  cycle_find(level.patterns, NULL, level.count, &cycle, status);
             if (ok && cycle.period && covers_half(model, &level, &cycle)) {
                 steps->session = model->trace->thread_session[thread];

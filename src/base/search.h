@@ -1,6 +1,6 @@
-/* Binary search, as C++'s partition_point: `predicate`, an expression of `index`, is true up to some
- * index of a range and false from there on. Moves `first` to the first index of [first, end) where
- * it is false, or to `end`.
+/* Binary search, as C++'s partition_point: `predicate`, an expression of `index`, is true up to
+ * some index of a range and false from there on. Moves `first` to the first index of [first, end)
+ * where it is false, or to `end`.
  *
  *   size_t at = 0;
  *   PARTITION_POINT(at, count, i, times[i] < time);

@@ -769,10 +769,10 @@ static int run_bench_command(const struct command_line *line) {
 }
 
 static const struct command_option options[] = {
-    {"device", 'd', "DEVICE[,DEVICE...]", "where to run it: cpu, cuda, opencl:1, ..."},
+    {"device", 'd', "DEVICE[,DEVICE...]", "devices to run on: cpu, cuda, opencl:1, ..."},
     {"dtype", 0, "TYPE[,TYPE...]", "f32, f16, bf16, q8_0, q4_k, for experiments that have types"},
     {"size", 0, "N[,N...]", "sizes instead of the defaults: 4096, 64K, 16Mi, 2^20"},
-    {"batch", 0, "N[,N...]", "likewise"},
+    {"batch", 0, "N[,N...]", "batch sizes instead of the defaults"},
     {"model", 0, "FILE", "weights for rwkv: GGUF or safetensors (default: random)"},
     {"iterations", 'n', "N", "time exactly N calls of each line"},
     {"seconds", 's', "S", "time each line for at most S seconds (1)"},
@@ -797,7 +797,7 @@ static const struct command_option options[] = {
 const struct command command_bench = {
     .name = "bench",
     .arguments = "[NAME...]",
-    .summary = "Measure workloads and experiments beside what the hardware allows",
+    .summary = "Measure workloads and experiments against hardware limits",
     .details =
         "Without a name, lists the experiments. Each runs on any device of the runtime and prints "
         "a table: time per call and its spread, the time that the device was busy, bytes and "

@@ -90,7 +90,7 @@ static bool add_printed(struct check *check, const char *given, struct status *s
     size_t length = (size_t)(equals - given) - higher;
     unsigned index = check->measure.pattern_count;
     char why[200];
-    if (index == PRINTED_MAX || length == 0 || length >= METRIC_NAME_SIZE)
+    if (index == PRINTED_MAX || !metric_name_is_plain((struct text){given + higher, length}))
         return status_fail(status, STATUS_USAGE,
                            "--metric takes at most %d printed metrics, each as NAME=REGEX; not "
                            "\"%s\"",
@@ -333,7 +333,7 @@ static bool run_rounds(struct check *check, bool compares, struct status *status
         if (!ok || !compares || (!gate_is_look(round + 1) && round + 1 != EXACT_LOOK))
             continue;
         ok = decide(check, status);
-        decided = ok && (has_exact_regression(&check->result) ||
+        decided = ok && (has_exact_regression(&check->result) || check->metric_count == 0 ||
                          (round + 1 != EXACT_LOOK && check->result.verdict != GATE_UNDECIDED));
     }
     progress_end(progress);

@@ -128,7 +128,7 @@ static const struct command_option options[] = {
 const struct command command_devices = {
     .name = "devices",
     .arguments = "",
-    .summary = "List the devices for tensors, and what is missing for others",
+    .summary = "List devices for the runtime, and what is missing for others",
     .details =
         "Lists every device that a program built with ridge can open here, by the name that "
         "ridge_device_open() and RIDGE_DEVICE take: the CPU, NVIDIA GPUs, and OpenCL devices. A "

@@ -164,9 +164,12 @@ static void gather_opencl(struct doctor_facts *facts) {
         setenv("OPENCL_LAYERS", probe, 1);
     gather_kind("opencl", &facts->opencl, facts->opencl_driver);
     facts->opencl_layers.there = *probe && library_loaded((const char *[]){probe, NULL});
-    set_problem(&facts->opencl_layers, library_loaded(loaders)
-                                           ? "its loader, libOpenCL.so.1, does not support layers"
-                                           : "programs use the driver without a loader");
+    void *loader = library_loaded(loaders);
+    if (loader)
+        snprintf(facts->opencl_layers.problem, FACT_TEXT, "its loader, %.300s, has no layers",
+                 library_path(library_symbol(loader, "clGetPlatformIDs")));
+    else
+        set_problem(&facts->opencl_layers, "programs use the driver without a loader");
 }
 
 typedef vk_result create_vulkan(const struct vk_instance_create_info *, const void *,
@@ -502,8 +505,8 @@ static void check_opencl(const struct doctor_facts *facts, struct doctor_finding
         step(finding, "%s", facts->probe.problem);
     else if (!facts->opencl_layers.there)
         step(finding,
-             "%s is there, but %s; install ocl-icd 2.3 or later (ocl-icd-libopencl1) or Khronos' "
-             "loader",
+             "found %s, but %s; install ocl-icd 2.3 or later (ocl-icd-libopencl1) or Khronos' "
+             "loader, and put its folder first in LD_LIBRARY_PATH",
              facts->opencl.version, facts->opencl_layers.problem);
     else
         found(finding, "%s, driver %s", facts->opencl.version, facts->opencl_driver);

@@ -33,7 +33,7 @@ struct doctor_facts {
     struct fact python;
     unsigned python_major, python_minor;
     struct fact opencl, vulkan;
-    struct fact opencl_layers; /* the ICD loader loads the probe as a layer */
+    struct fact opencl_layers;      /* the ICD loader loads the probe as a layer */
     struct fact ncu, nsys, xctrace; /* other tools, by their path */
     bool reads_sqlite, reads_xml;   /* in this build */
 };

@@ -9,8 +9,9 @@
 #include "import/import.h"
 
 static const struct command_option options[] = {
-    {"format", 'F', "perfetto|chrome|sqlite|csv",
-     "output format (default: by the suffix of FILE: .pftrace, .json, .sqlite, .csv)"},
+    {"format", 'F', "perfetto|chrome|sqlite|csv|folded|speedscope|pprof",
+     "output format (default: by the suffix of FILE: .pftrace, .json, .sqlite, .csv, .folded, "
+     ".speedscope.json, .pb)"},
     {"output", 'o', "FILE", "output file (default: standard output, also -)"},
     {"force", 'f', NULL, "replace FILE if it exists"},
     {"table", 't', "NAME", "csv: the table to write (default: activity)"},
@@ -36,6 +37,9 @@ static bool find_table(const char *name, enum trace_table *table, struct status 
 }
 
 static const struct format_suffix suffixes[] = {{".pftrace", "perfetto"},
+                                                {".speedscope.json", "speedscope"},
+                                                {".folded", "folded"},
+                                                {".pb", "pprof"},
                                                 {".perfetto-trace", "perfetto"},
                                                 {".json", "chrome"},
                                                 {".sqlite", "sqlite"},
@@ -48,12 +52,15 @@ static bool parse_options(const struct command_line *line, const struct export_f
     const char *name = command_format(line, suffixes), *table = command_value(line, "table");
     *settings = (struct export_options){.table = TABLE_ACTIVITY};
     if (!name)
-        return status_fail(status, STATUS_USAGE,
-                           "--format is required: perfetto, chrome, sqlite or csv");
+        return status_fail(
+            status, STATUS_USAGE,
+            "--format is required: perfetto, chrome, sqlite, csv, folded, speedscope or pprof");
     *format = export_find(name);
     if (!*format)
         return status_fail(status, STATUS_USAGE,
-                           "unknown format '%s'; choose perfetto, chrome, sqlite or csv", name);
+                           "unknown format '%s'; choose perfetto, chrome, sqlite, csv, folded, "
+                           "speedscope or pprof",
+                           name);
     if (table && strcmp(name, "csv") != 0)
         return status_fail(status, STATUS_USAGE, "--table is for --format csv; %s holds all tables",
                            name);
@@ -106,7 +113,10 @@ const struct command command_export = {
         "calls to what they launched. chrome is the JSON of torch.profiler, for chrome://tracing "
         "and everything else that reads it. sqlite is a database with the tables of ridge query. "
         "csv is one table for a spreadsheet, with names in place of ids; a cell that a spreadsheet "
-        "would run as a formula gets an apostrophe in front.\n\n"
+        "would run as a formula gets an apostrophe in front. folded (for flamegraph.pl), "
+        "speedscope "
+        "and pprof are flame graphs of the stacks: the device time that their calls launched, and "
+        "CPU samples.\n\n"
         "Times are exact to the nanosecond in all of them. Exports are for other programs; to keep "
         "a trace, keep the .ridge file.",
     .examples = "ridge export t.ridge -o t.pftrace\topen it in ui.perfetto.dev\n"

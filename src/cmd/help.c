@@ -132,7 +132,7 @@ int command_overview(const struct command_line *line) {
         if (!(*command)->hidden)
             output_printf(&output, "  %-12s%s\n", (*command)->name, (*command)->summary);
     output_printf(&output,
-                  "\nA TRACE is a .ridge file or another tool's trace, recognised by its content.\n"
+                  "\nA TRACE is a .ridge file or another tool's trace, recognized by its content.\n"
                   "'ridge help COMMAND' describes one; 'ridge --version' prints the version.\n");
     return finish_page(line, &output);
 }
@@ -151,7 +151,7 @@ static int run_help(const struct command_line *line) {
 const struct command command_help_page = {
     .name = "help",
     .arguments = "[COMMAND]",
-    .summary = "Say what ridge can do, or how one command is used",
+    .summary = "Describe ridge, or one command",
     .arguments_max = 1,
     .run = run_help,
 };

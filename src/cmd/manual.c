@@ -135,7 +135,7 @@ static const char bottom[] =
     ".SH ENVIRONMENT\n"
     ".TP\n\\fBTMPDIR\\fR\nwhere other tools\\(aq traces are unpacked while a command runs "
     "(default: /tmp)\n"
-    ".TP\n\\fBNO_COLOR\\fR\nwhen set, output has no colours even on a terminal\n";
+    ".TP\n\\fBNO_COLOR\\fR\nwhen set, output has no colors even on a terminal\n";
 
 static int run_manual(const struct command_line *line) {
     struct output output;

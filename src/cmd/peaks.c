@@ -196,10 +196,10 @@ static const struct command_option options[] = {
 const struct command command_peaks = {
     .name = "peaks",
     .arguments = "",
-    .summary = "Measure the limits of a device, and draw its roofline",
+    .summary = "Measure the limits of a device and its roofline",
     .details = "Measures the roofs of a device: memory and cache bandwidth, arithmetic by type "
                "with matrix units listed separately, the cost of launches, graphs and "
-               "synchronisation, and transfers by size. Each is printed with its spread, the "
+               "synchronization, and transfers by size. Each is printed with its spread, the "
                "vendor's figure where the driver reports one, and how it was measured, or the "
                "reason why it was not. This takes half a minute once: the results are cached by "
                "device, driver and version of ridge, and other commands use them.",

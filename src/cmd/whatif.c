@@ -148,35 +148,35 @@ static int run_whatif(const struct command_line *line) {
 }
 
 static const struct command_option options[] = {
-    {"all", 'a', NULL, "every change there is, most gain first"},
-    {"graph", 0, NULL, "launch each step's kernels as one CUDA graph"},
+    {"all", 'a', NULL, "try every change, largest gain first"},
+    {"graph", 0, NULL, "launch each step's kernels at once: a CUDA graph, one submission"},
     {"fuse", 0, "[=NAME]", "fuse chains of element-wise kernels, or of kernels of this name"},
     {"no-sync", 0, "[=NAME]",
-     "do not wait inside the loop, or not in calls or ranges of this name"},
+     "remove synchronization from the loop, or from calls and ranges of this name"},
     {"pinned", 0, NULL, "copy from and to pinned memory"},
-    {"batch-copies", 0, NULL, "join small copies that follow each other"},
-    {"overlap-copies", 0, NULL, "copy in a queue of its own, a step ahead"},
+    {"batch-copies", 0, NULL, "merge consecutive small copies"},
+    {"overlap-copies", 0, NULL, "copy in a separate queue, one step ahead"},
     {"no-alloc", 0, "[=NAME]", "allocate before the loop, or from a pool"},
     {"no-compile", 0, "[=NAME]", "compile and load modules before the loop"},
     {"faster", 0, "NAME=2x", "make kernels, ranges or functions of this name, or \"host\", faster"},
     {"at-roof", 0, "[=NAME]", "run kernels, or those of this name, at their roof"},
-    {"queues", 0, NULL, "run neighbouring kernels with small grids side by side"},
-    {"prefetch", 0, "[=NAME]", "prepare the input (ranges of this name) in another process"},
+    {"queues", 0, NULL, "run neighboring kernels with small grids concurrently"},
+    {"prefetch", 0, "[=NAME]", "prepare the input (ranges of this name) in another worker"},
     {"no-host", 0, "[=NAME]",
-     "take host code of this name, or all that stands out, out of the loop"},
+     "remove host code of this name, or the most expensive, from the loop"},
     {"full-clock", 0, NULL, "run at the device's full clock"},
-    {"batch", 0, "N", "handle N times as much in a step, in as many times fewer steps"},
+    {"batch", 0, "N", "process N times as much per step, in N times fewer steps"},
     {"device", 'd', "LABEL", "only this device, as the report names it"},
     {"range", 'r', "NAME", "only what was launched inside ranges of this name"},
     {"steps", 's', "A-B",
      "only these steps, counted from 1; \"steady\": those after warm-up "
      "(the default); \"all\": the whole run"},
     {"window", 'w', "T1,T2", "only this time from the run's start, such as 10ms,1.5s"},
-    {"format", 0, "text|md|json", "text (default), Markdown or JSON"},
+    {"format", 0, "text|md|json", "output format (default: text)"},
     {"json", 0, NULL, "short for --format json"},
-    {"output", 'o', "FILE", "write there instead of to standard output"},
-    {"force", 'f', NULL, "replace FILE if it exists"},
-    {"skip-invalid", 0, NULL, "drop events with impossible times, and count them"},
+    {"output", 'o', "FILE", "write to FILE instead of standard output"},
+    {"force", 'f', NULL, "overwrite FILE if it exists"},
+    {"skip-invalid", 0, NULL, "drop and count events with invalid times instead of failing"},
     {0},
 };
 
@@ -197,7 +197,7 @@ const struct command command_whatif = {
         "is about: the steady steps if the run has at least three steps, else the whole run. "
         "--steps all selects the whole run; --range, --steps and --window another part.",
     .examples = "ridge whatif run.ridge --all\twhat would help most?\n"
-                "ridge whatif run.ridge --graph\tlaunches as CUDA graphs\n"
+                "ridge whatif run.ridge --graph\tlaunches as graphs\n"
                 "ridge whatif run.ridge --no-sync --fuse\tboth, and each alone\n"
                 "ridge whatif run.ridge --faster '*gemm*=2x' --steps steady\tone kernel, one part",
     .options = options,

@@ -120,6 +120,26 @@ static void write_counts(struct text_writer *writer, const struct diff *diff) {
     }
 }
 
+/* Inputs of launching operators that are not the same, as the source recorded them. */
+static void write_shapes(struct text_writer *writer, const struct diff *diff) {
+    enum { SHAPES_SHOWN = 5 };
+    size_t shown = 0;
+    for (size_t i = 0; i < diff->row_count && shown < SHAPES_SHOWN; i++) {
+        const struct diff_row *row = &diff->rows[i];
+        struct buffer line = {0};
+        if ((row->kind != ROW_BOTH && row->place.length == 0) || row->shapes[BEFORE].length == 0 ||
+            row->shapes[AFTER].length == 0 || text_equal(row->shapes[BEFORE], row->shapes[AFTER]))
+            continue;
+        if (shown++ == 0)
+            text_section(writer, "Shapes", "inputs of the launching operators");
+        buffer_printf(&line, "%.*s: %.*s -> %.*s", TEXT_ARGS(row->name[AFTER]),
+                      TEXT_ARGS(row->shapes[BEFORE]), TEXT_ARGS(row->shapes[AFTER]));
+        text_wrapped(writer, "  ", "    ", buffer_as_text(&line));
+        writer->failed |= line.failed;
+        buffer_finish(&line);
+    }
+}
+
 bool diff_write_text(const struct diff *diff, const struct report_style *style, size_t rows,
                      struct output *output, struct status *status) {
     struct text_writer writer = {
@@ -137,6 +157,7 @@ bool diff_write_text(const struct diff *diff, const struct report_style *style, 
         write_waterfall(&writer, diff);
         write_rows(&writer, diff, rows);
         write_counts(&writer, diff);
+        write_shapes(&writer, diff);
     }
     return writer.failed ? status_no_memory(status) : true;
 }

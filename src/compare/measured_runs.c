@@ -38,6 +38,20 @@ const char *metric_title(const struct measured_runs *runs, unsigned metric) {
                                    : timed[metric].title;
 }
 
+static bool ends_in(struct text name, const char *mark) {
+    size_t length = strlen(mark);
+    return name.length >= length && memcmp(name.data + name.length - length, mark, length) == 0;
+}
+
+bool metric_name_is_plain(struct text name) {
+    for (size_t i = 0; i < name.length; i++)
+        if ((unsigned char)name.data[i] < 0x20 || name.data[i] == 0x7f || name.data[i] == '"' ||
+            name.data[i] == '\\')
+            return false;
+    return name.length > 0 && name.length < METRIC_NAME_SIZE &&
+           text_utf8_valid(name) == name.length && !ends_in(name, "+") && !ends_in(name, "@ns");
+}
+
 bool metric_higher_is_better(const struct measured_runs *runs, unsigned metric) {
     return metric >= METRIC_PRINTED_FIRST &&
            runs->printed[metric - METRIC_PRINTED_FIRST].higher_is_better;
@@ -165,16 +179,16 @@ static unsigned find_metric(struct measured_runs *runs, struct text key, bool pr
                 return i;
         return METRICS;
     }
-    bool higher = key.length > 0 && key.data[key.length - 1] == '+';
+    bool higher = ends_in(key, "+");
     key.length -= higher;
-    bool is_time = key.length > 3 && memcmp(key.data + key.length - 3, "@ns", 3) == 0;
+    bool is_time = ends_in(key, "@ns");
     key.length -= is_time ? 3 : 0;
     for (unsigned i = 0; i < runs->printed_count; i++)
         if (text_is(key, runs->printed[i].name)) {
             runs->printed[i].is_time |= is_time;
             return METRIC_PRINTED_FIRST + i;
         }
-    if (runs->printed_count == PRINTED_MAX || key.length == 0 || key.length >= METRIC_NAME_SIZE)
+    if (runs->printed_count == PRINTED_MAX || !metric_name_is_plain(key))
         return METRICS;
     struct printed_metric *added = &runs->printed[runs->printed_count];
     memcpy(added->name, key.data, key.length);
@@ -197,9 +211,10 @@ static bool read_metrics(struct reading *reading, bool printed, struct status *s
         double value = 0;
         bool is_number;
         ok = scan_key_copy(&reading->scan, &reading->key, &key, status);
-        unsigned metric = ok ? find_metric(reading->runs, key, printed) : METRICS;
         ok = ok && read_number(reading, &value, &is_number, status);
-        if (ok && metric < METRICS && is_number && isfinite(value) && value >= 0) {
+        bool usable = ok && is_number && isfinite(value) && value >= 0;
+        unsigned metric = usable ? find_metric(reading->runs, key, printed) : METRICS;
+        if (metric < METRICS) {
             reading->line.of.values[metric] = value;
             reading->line.of.known[metric] = true;
         }

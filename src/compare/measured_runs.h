@@ -28,6 +28,10 @@ struct printed_metric {
     bool is_time; /* printed with a unit of time: values are nanoseconds */
 };
 
+/* Whether a name can be written and read back as it is: valid UTF-8 without controls, quotes and
+ * backslashes, shorter than METRIC_NAME_SIZE, and without the marks of a key at its end. */
+bool metric_name_is_plain(struct text name);
+
 struct run_values { /* one run */
     double values[METRICS];
     bool known[METRICS];

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/kernel_class.h"
 #include "base/key_index.h"
 #include "base/memory.h"
 #include "base/min_max.h"
@@ -297,8 +296,7 @@ static bool kernel_entry(struct work_walk *walk, uint32_t name, uint32_t *entry,
               intern_add(&side->names, buffer_as_text(&shortened), &id, status) &&
               key_index_find(&walk->families, id, &family, status) &&
               GROW(walk->family_entry, &walk->family_capacity, family + 1, status);
-    bool communicates =
-        kernel_class(trace_text(side->report->model.trace, name)) == KERNEL_COLLECTIVE;
+    bool communicates = side->report->model.communicates[name];
     if (ok && family == known)
         ok = own_entry(walk, communicates ? PART_COMMUNICATION : PART_BUSY,
                        intern_text(&side->names, id), &walk->family_entry[family], status);

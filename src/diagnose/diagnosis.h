@@ -37,13 +37,20 @@ struct diagnosis {
 typedef void diagnose_rule(struct diagnosis *diagnosis);
 diagnose_rule diagnose_compilation, diagnose_allocation, diagnose_transfers, diagnose_host,
     diagnose_sync, diagnose_launch, diagnose_kernels, diagnose_grids, diagnose_steps,
-    diagnose_clock, diagnose_memory, diagnose_cpu, diagnose_communication;
+    diagnose_clock, diagnose_memory, diagnose_cpu, diagnose_communication, diagnose_catalogue;
 /* Adds the first finding when no rule found anything significant: healthy or unknown. */
 void diagnose_healthy(struct diagnosis *diagnosis);
 /* One gap is more than half of a run without steps, and no finding recovers half of that gap. */
 bool has_dominant_gap(const struct diagnosis *diagnosis);
 /* Adds the lines of the program to the evidence of the findings. */
 void diagnose_lines(struct diagnosis *diagnosis);
+/* Estimates the profiler's own time in the judged part. */
+void profiler_cost_find(struct diagnosis *diagnosis);
+/* The gain of a finding less the profiler's own time in it. */
+double gain_without_profiler(const struct diagnosis *diagnosis, const struct finding *finding);
+/* How many times as fast the program would be with the finding fixed, both without the profiler's
+ * own time; 0: not known. */
+double speedup_without_profiler(const struct diagnosis *diagnosis, const struct finding *finding);
 /* Lists what the trace does not contain. */
 void diagnose_missing(struct diagnosis *diagnosis);
 /* No finding recovers more than 5 % of the time; remarks do not count. */
@@ -131,6 +138,8 @@ uint32_t data_loading_range(const struct diagnosis *diagnosis, uint32_t name);
 void data_loading_find(struct diagnosis *diagnosis);
 /* A name, or the short name of a kernel, truncated to about 60 characters. */
 enum { NAME_SIZE = 72 };
+/* The pattern of a change as its command has it; it may be `text` and match more kernels. */
+struct text change_pattern(const struct change *change, char text[NAME_SIZE], bool *failed);
 char *short_name(struct text words, char text[NAME_SIZE]);
 char *short_kernel(struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]);
 

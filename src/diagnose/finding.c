@@ -120,13 +120,16 @@ static struct text kernel_pattern(struct text name, char text[NAME_SIZE], bool *
     return (struct text){text, length};
 }
 
-static void write_change(struct buffer *words, const struct change *change) {
-    char text[NAME_SIZE];
+struct text change_pattern(const struct change *change, char text[NAME_SIZE], bool *failed) {
     bool kernels = change->kind == CHANGE_FASTER || change->kind == CHANGE_AT_ROOF ||
                    change->kind == CHANGE_FUSE;
-    struct text pattern = change->pattern;
-    if (kernels && kernel_pattern(change->pattern, text, &words->failed).length)
-        pattern = text_of(text);
+    return kernels && kernel_pattern(change->pattern, text, failed).length ? text_of(text)
+                                                                           : change->pattern;
+}
+
+static void write_change(struct buffer *words, const struct change *change) {
+    char text[NAME_SIZE];
+    struct text pattern = change_pattern(change, text, &words->failed);
     const char *quote = pattern.data == text || text_find(pattern, "'") >= 0 ? "" : "'";
     buffer_printf(words, "%s--%s", words->length ? " " : "", change_option(change->kind));
     if (change->kind == CHANGE_FASTER)

@@ -116,10 +116,13 @@ struct finding {
 };
 
 struct verdict {
-    int64_t time;             /* measured, of the judged part */
-    uint32_t device;          /* the judged device; 0: none */
-    struct account account;   /* of that device in the judged part */
-    char *part;               /* the judged part: "the run", "steps 4 to 30, which are steady" */
+    int64_t time;           /* measured, of the judged part */
+    uint32_t device;        /* the judged device; 0: none */
+    struct account account; /* of that device in the judged part */
+    char *part;             /* the judged part: "the run", "steps 4 to 30, which are steady" */
+    const char *profiler;   /* whose own time is known; NULL: none. Not owned */
+    int64_t profiler_time;  /* of it, where the device waits for the host; and its error */
+    int64_t profiler_error;
     size_t steps;             /* in the judged part; 0: none */
     struct finding *findings; /* by rank; at least one */
     size_t count;

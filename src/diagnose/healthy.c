@@ -90,6 +90,8 @@ static void describe_undecided(struct diagnosis *diagnosis, struct finding *find
         finding_summary(diagnosis, finding, "No kernel was recorded");
     else if (facts->kernels.count == 0)
         finding_summary(diagnosis, finding, "No kernel was recorded in this part of the run");
+    else if (facts->kernels.total_time == 0)
+        finding_summary(diagnosis, finding, "The kernels of the trace have no durations");
     else if (too_few_kernels(diagnosis))
         finding_summary(diagnosis, finding,
                         "Only %s of kernel time was recorded, too little to judge",

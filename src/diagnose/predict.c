@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "diagnose/diagnosis.h"
 
@@ -81,7 +82,13 @@ void finding_take(struct diagnosis *diagnosis, struct finding *finding,
 static void check_hint(struct diagnosis *diagnosis, struct finding *finding) {
     if (finding->change_count == 0)
         return;
-    struct prediction again = predict_changes(diagnosis, finding->changes, finding->change_count);
+    struct change written[ARRAY_COUNT(finding->changes)];
+    char names[ARRAY_COUNT(finding->changes)][NAME_SIZE];
+    for (size_t i = 0; i < finding->change_count; i++) {
+        written[i] = finding->changes[i];
+        written[i].pattern = change_pattern(&finding->changes[i], names[i], &diagnosis->failed);
+    }
+    struct prediction again = predict_changes(diagnosis, written, finding->change_count);
     int64_t apart = llabs(again.before - again.after - finding->recoverable);
     if (again.applicable && 100 * apart <= finding->recoverable && finding->recoverable > 0)
         return;

@@ -19,7 +19,7 @@ static diagnose_rule *const rule_table[] = {
     diagnose_compilation,   diagnose_allocation, diagnose_transfers, diagnose_cpu,
     diagnose_host,          diagnose_sync,       diagnose_launch,    diagnose_kernels,
     diagnose_grids,         diagnose_steps,      diagnose_clock,     diagnose_memory,
-    diagnose_communication,
+    diagnose_communication, diagnose_catalogue,
 };
 
 /* How specific a finding is, and the expected gain, as a share of the time, that makes it
@@ -60,16 +60,17 @@ static const struct {
     [FINDING_HEALTHY] = {23, 0},
 };
 
-static double expected_gain(const struct finding *finding) {
+/* Without the profiler's own time: what only its recording costs is no fault of the program. */
+static double expected_gain(const struct diagnosis *diagnosis, const struct finding *finding) {
     static const double weights[] = {0.4, 0.75, 1};
-    return (double)finding->recoverable * weights[finding->confidence];
+    return gain_without_profiler(diagnosis, finding) * weights[finding->confidence];
 }
 
 /* Other arithmetic than the program requested is an option, not a fault: compute-bound leads only
  * if nothing else is significant. */
 static bool is_significant(const struct diagnosis *diagnosis, const struct finding *finding) {
     return finding->kind != FINDING_COMPUTE_BOUND && !finding->remark &&
-           expected_gain(finding) >=
+           expected_gain(diagnosis, finding) >=
                kind_traits[finding->kind].min_share * (double)diagnosis->verdict->time &&
            finding->recoverable > 0 && finding->recoverable >= finding->error;
 }
@@ -87,7 +88,8 @@ static bool precedes(const struct diagnosis *diagnosis, const struct finding *be
                      const struct finding *above) {
     if (below->kind == FINDING_LAUNCH_BOUND && above->kind == FINDING_TINY_KERNELS)
         return diagnosis->facts.short_idle > diagnosis->facts.kernels.short_time;
-    double apart = (double)(above->recoverable - below->recoverable);
+    double apart =
+        gain_without_profiler(diagnosis, above) - gain_without_profiler(diagnosis, below);
     return kind_traits[below->kind].order < kind_traits[above->kind].order &&
            apart <= hypot((double)above->error, (double)below->error);
 }
@@ -96,7 +98,9 @@ static void rank_findings(const struct diagnosis *diagnosis) {
     struct verdict *verdict = diagnosis->verdict;
     struct finding *list = verdict->findings;
     for (size_t i = 1; i < verdict->count; i++)
-        for (size_t k = i; k > 0 && expected_gain(&list[k]) > expected_gain(&list[k - 1]); k--)
+        for (size_t k = i;
+             k > 0 && expected_gain(diagnosis, &list[k]) > expected_gain(diagnosis, &list[k - 1]);
+             k--)
             swap_findings(&list[k], &list[k - 1]);
     for (size_t i = 1; i < verdict->count; i++)
         for (size_t k = i; k > 0 && precedes(diagnosis, &list[k], &list[k - 1]); k--)
@@ -281,6 +285,24 @@ static void write_cost(struct diagnosis *diagnosis, const struct finding *first,
         buffer_printf(line, "%s about %s of the time.", cost_text(first), gain_percent);
 }
 
+static bool profiler_matters(const struct verdict *verdict) {
+    return 20 * verdict->profiler_time > verdict->time;
+}
+
+/* The figures of the findings are those of the recording; the headline is about the program. */
+static void write_speedup_without_profiler(struct diagnosis *diagnosis, const struct finding *first,
+                                           struct buffer *line) {
+    const struct verdict *verdict = diagnosis->verdict;
+    double factor = speedup_without_profiler(diagnosis, first);
+    char percent[FORMAT_SIZE];
+    if (factor >= 1.15 && factor < 50)
+        buffer_printf(line, " Without %s, fixing this would make %s about %.*fx faster.",
+                      verdict->profiler, judged_text(diagnosis), factor < 10 ? 1 : 0, factor);
+    else if (factor >= 1.01 && factor < 1.15)
+        buffer_printf(line, " Without %s, fixing this would save about %s of the time.",
+                      verdict->profiler, whole_percent(1 - 1 / factor, percent));
+}
+
 /* What fixing it gains. Gains below 13 % read better as a share than as a factor. */
 static void write_speedup(struct diagnosis *diagnosis, const struct finding *first,
                           struct buffer *line) {
@@ -290,6 +312,8 @@ static void write_speedup(struct diagnosis *diagnosis, const struct finding *fir
         buffer_printf(line, " What %s was not recorded.",
                       first->kind == FINDING_THROTTLING ? "slows the kernels down"
                                                         : "the host does there");
+    else if (profiler_matters(diagnosis->verdict))
+        write_speedup_without_profiler(diagnosis, first, line);
     else if (left > 0.02 && left < 0.87)
         buffer_printf(line, " Fixing this would make %s about %.*fx faster.",
                       judged_text(diagnosis), 1 / left < 10 ? 1 : 0, 1 / left);
@@ -397,11 +421,28 @@ static void write_caution(struct diagnosis *diagnosis) {
                           quality->dropped == 1 ? " was" : "s were");
 }
 
+/* What the profiler itself costs, as a caution unless there is a graver one. */
+static void write_profiler_cost(struct diagnosis *diagnosis) {
+    struct verdict *verdict = diagnosis->verdict;
+    char percent[FORMAT_SIZE], error[FORMAT_SIZE], time[FORMAT_SIZE];
+    if (verdict->caution || !profiler_matters(verdict))
+        return;
+    diagnose_set_text(
+        diagnosis, &verdict->caution,
+        "Recording with %s takes about %s (+-%s) of the time itself, an estimate "
+        "from the recorded events. Without it %s takes about %s.",
+        verdict->profiler, whole_percent(share_of(verdict->profiler_time, verdict->time), percent),
+        whole_percent(share_of(verdict->profiler_error, verdict->time), error),
+        judged_text(diagnosis),
+        format_duration(per_step(diagnosis, verdict->time - verdict->profiler_time), time));
+}
+
 void diagnose_summarize(struct diagnosis *diagnosis) {
     const struct finding *first = &diagnosis->verdict->findings[0];
     write_headline(diagnosis, first);
     write_action(diagnosis, first);
     write_caution(diagnosis);
+    write_profiler_cost(diagnosis);
 }
 
 /* ---- the diagnosis ---- */
@@ -475,6 +516,7 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
     if (!facts_find(&judged, &diagnosis.facts, status))
         return false;
     set_judged_part(&diagnosis);
+    profiler_cost_find(&diagnosis);
     data_loading_find(&diagnosis);
     apply_rules(&diagnosis);
     rank_findings(&diagnosis);

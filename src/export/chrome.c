@@ -272,6 +272,24 @@ static struct text call_category(struct text name) {
     return driver ? TEXT("cuda_driver") : TEXT("cuda_runtime");
 }
 
+/* The innermost line, and the whole stack. */
+static void put_line(struct chrome *chrome, uint32_t stack) {
+    const struct trace *trace = chrome->trace;
+    struct buffer text = {0};
+    if (!stack)
+        return;
+    if (trace->stack.line[stack]) {
+        buffer_printf(&text, "%.*s:%u", TEXT_ARGS(trace_text(trace, trace->stack.file[stack])),
+                      trace->stack.line[stack]);
+        json_member_text(&chrome->json, "line", buffer_as_text(&text));
+        buffer_clear(&text);
+    }
+    export_stack(trace, stack, &text);
+    json_member_text(&chrome->json, "stack", buffer_as_text(&text));
+    chrome->failed |= text.failed;
+    buffer_finish(&text);
+}
+
 static void write_calls(struct chrome *chrome) {
     const struct columns_call *call = &chrome->trace->call;
     for (size_t row = 0; row < call->count && !chrome->failed; row++) {
@@ -282,6 +300,7 @@ static void write_calls(struct chrome *chrome) {
         put_span(chrome, call->start[row], call->duration[row]);
         begin_args(chrome);
         put_detail(chrome, call->detail[row]);
+        put_line(chrome, call->stack[row]);
         put_signed_if(chrome, "correlation", id);
         put_signed_if(chrome, "result", (uint64_t)call->result[row]);
         end_event(chrome);

@@ -1,14 +1,11 @@
 /* The list of export formats, and what they share. */
 #include "export/export.h"
 
-enum { FRAMES_MAX = 1024 };
-
 const struct export_format export_formats[] = {
-    {"perfetto", true, export_perfetto},
-    {"chrome", false, export_chrome},
-    {"sqlite", true, export_sqlite},
-    {"csv", false, export_csv},
-    {NULL, false, NULL},
+    {"perfetto", true, export_perfetto}, {"chrome", false, export_chrome},
+    {"sqlite", true, export_sqlite},     {"csv", false, export_csv},
+    {"folded", false, export_folded},    {"speedscope", false, export_speedscope},
+    {"pprof", true, export_pprof},       {NULL, false, NULL},
 };
 
 const struct export_format *export_find(const char *name) {
@@ -24,12 +21,21 @@ void export_unload(struct trace *trace, enum trace_table table) {
 }
 
 void export_stack(const struct trace *trace, uint32_t stack, struct buffer *text) {
-    uint32_t frames[FRAMES_MAX];
+    uint32_t frames[EXPORT_FRAMES_MAX];
     size_t depth = 0;
-    for (; stack != 0 && depth < FRAMES_MAX; stack = trace->stack.parent[stack])
+    for (; stack != 0 && depth < EXPORT_FRAMES_MAX; stack = trace->stack.parent[stack])
         frames[depth++] = stack;
     while (depth > 0) {
-        buffer_text(text, trace_text(trace, trace->stack.function[frames[--depth]]));
+        uint32_t row = frames[--depth];
+        buffer_text(text, trace_text(trace, trace->stack.function[row]));
+        if (trace->stack.line[row]) {
+            struct text file = trace_text(trace, trace->stack.file[row]);
+            size_t name = file.length;
+            while (name > 0 && file.data[name - 1] != '/')
+                name--;
+            buffer_printf(text, " (%.*s:%u)", (int)(file.length - name), file.data + name,
+                          trace->stack.line[row]);
+        }
         if (depth > 0)
             buffer_byte(text, ';');
     }

@@ -42,6 +42,13 @@ bool export_sqlite(struct trace *trace, const struct export_options *options, st
 bool export_csv(struct trace *trace, const struct export_options *options, struct output *output,
                 struct status *status);
 
+bool export_folded(struct trace *trace, const struct export_options *options, struct output *output,
+                   struct status *status);
+bool export_speedscope(struct trace *trace, const struct export_options *options,
+                       struct output *output, struct status *status);
+bool export_pprof(struct trace *trace, const struct export_options *options, struct output *output,
+                  struct status *status);
+
 /* Ends with a format whose name is NULL. */
 extern const struct export_format export_formats[];
 /* NULL when there is no such format. */
@@ -62,8 +69,9 @@ static inline uint64_t export_cell(const void *values, const struct column_info 
     return wide;
 }
 
-/* Appends the functions of a stack, outermost first, separated by ";". A stack of more than 1024
- * frames loses the outermost. */
+/* Appends the functions of a stack, outermost first, separated by ";", with "(FILE:LINE)" behind
+ * those whose line is known. A longer stack loses the outermost frames. */
+enum { EXPORT_FRAMES_MAX = 1024 };
 void export_stack(const struct trace *trace, uint32_t stack, struct buffer *text);
 
 /* Unloads the columns of a table of events. */

@@ -66,7 +66,7 @@ bool kernel_program_parts(const struct program *program, const struct program_sh
                           const struct device_capabilities *device, int64_t *parts);
 
 /* C = epilogue(A x B), with f32 accumulation. A and B are f32, f16 or bf16 with any strides; or B
- * is quantised, its k elements of a column together (b_row is 1, b_column is k). The epilogue is a
+ * is quantized, its k elements of a column together (b_row is 1, b_column is k). The epilogue is a
  * program without rows over the axes [batch, m, n] (rank 3, not collapsed) in which OP_ACCUMULATOR
  * is the product; it stores the result. Buffers: A, B, then the epilogue's operands. */
 struct matmul_work {
@@ -122,7 +122,7 @@ bool kernel_generate_values(const struct generate_work *work,
                             struct kernel_request *request, struct status *status);
 
 /* Buffers: table (rows contiguous, `table_row` elements apart), indices (i32, contiguous), result
- * [count, width] contiguous, of the table's type, f32 when that is quantised. */
+ * [count, width] contiguous, of the table's type, f32 when that is quantized. */
 struct embedding_work {
     enum ridge_dtype type;
     int64_t rows, width, count, table_row;
@@ -165,7 +165,7 @@ bool kernel_wkv7(const struct wkv7_work *work, const struct device_capabilities 
 
 /* Buffers: x, result; both contiguous, `blocks` whole blocks in all. */
 struct quantize_work {
-    enum ridge_dtype from, to; /* one of them quantised, the other f32, f16 or bf16 */
+    enum ridge_dtype from, to; /* one of them quantized, the other f32, f16 or bf16 */
     int64_t blocks;
 };
 bool kernel_quantize(const struct quantize_work *work, const struct device_capabilities *device,

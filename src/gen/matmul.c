@@ -1,7 +1,7 @@
 /* Selects who multiplies two matrices: the vendor's library or a generated kernel.
  *
  * The library is best at large products with dense operands, but supports only a few epilogues
- * and no quantised weights. Products with few rows or few columns are bound by reading the
+ * and no quantized weights. Products with few rows or few columns are bound by reading the
  * larger matrix: our kernels handle those, with any epilogue. The library only gets products
  * that it certainly accepts, since a refusal comes too late for another choice.
  */

@@ -27,9 +27,9 @@
 
 /* Operand and result types of an operation. */
 enum op_rule {
-    RULE_ARITHMETIC, /* one type, not quantised; same result */
+    RULE_ARITHMETIC, /* one type, not quantized; same result */
     RULE_FLOAT,      /* one float type; same result */
-    RULE_COMPARE,    /* one type, not quantised; result u8 */
+    RULE_COMPARE,    /* one type, not quantized; result u8 */
     RULE_LOGIC,      /* u8 or i32, one type; result u8 */
     RULE_WHERE,      /* u8 or i32, then two of one type, which is the result's */
 };

@@ -29,12 +29,12 @@ enum value_type { VALUE_F32, VALUE_I32 };
 /* How an operand walks an axis. */
 enum stride_kind {
     STRIDE_ZERO, /* broadcast */
-    STRIDE_ONE,  /* last axis: neighbours; the axis' stride is 1 */
+    STRIDE_ONE,  /* last axis: neighbors; the axis' stride is 1 */
     STRIDE_ANY,  /* set by the launch */
 };
 
 struct program_operand {
-    uint8_t dtype;                   /* enum ridge_dtype, not quantised */
+    uint8_t dtype;                   /* enum ridge_dtype, not quantized */
     uint8_t stored;                  /* written, else read */
     uint8_t strides[RIDGE_RANK_MAX]; /* enum stride_kind, by axis */
 };
@@ -54,12 +54,12 @@ enum schedule_kind {
     SCHEDULE_ROW_BLOCK,  /* a block per row, its elements kept in registers */
     SCHEDULE_ROW_GROUP,  /* a subgroup per row */
     SCHEDULE_ROW_STREAM, /* a block per row that reads it once for each reduction */
-    SCHEDULE_ROW_THREAD, /* a thread per row, neighbouring threads on neighbouring rows */
+    SCHEDULE_ROW_THREAD, /* a thread per row, neighboring threads on neighboring rows */
 };
 
 struct program_schedule {
     uint8_t kind;
-    uint8_t vector;      /* neighbouring elements loaded together: 1, 2, 4, 8 */
+    uint8_t vector;      /* neighboring elements loaded together: 1, 2, 4, 8 */
     uint8_t wide;        /* indices need 64 bits */
     uint8_t rows;        /* rows of a block (ROW_GROUP) */
     uint16_t threads;    /* of a block */

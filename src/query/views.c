@@ -1,5 +1,5 @@
-/* Each view is an activity with its device's label, its stream and the call that launched it. LEFT
- * JOINs keep activities without those. */
+/* Each view but the last is an activity with its device's label, its stream and the call that
+ * launched it. LEFT JOINs keep activities without those. */
 #include "query/views.h"
 
 #include "base/array.h"
@@ -62,6 +62,22 @@ static const struct view_column launch_columns[] = {
     {"delay", "a.start - c.start", "INTEGER", "from the call's start to the kernel's start"},
 };
 
+static const struct view_column line_columns[] = {
+    {"call", "c.id", "INTEGER", "call.id"},
+    {"name", "c.name", "TEXT", "API function"},
+    {"class", "c.class", "TEXT", "launch, copy, sync, alloc, compile or other"},
+    {"start", "c.start", "INTEGER", "nanoseconds on the trace's clock"},
+    {"duration", "c.duration", "INTEGER", "nanoseconds"},
+    {"device_time", "(SELECT sum(a.duration) FROM activity a WHERE a.launch = c.id)", "INTEGER",
+     "nanoseconds of what it launched; NULL = nothing"},
+    {"thread", "c.thread", "INTEGER", "thread.id of the caller"},
+    {"file", "s.file", "TEXT", "source file of the calling frame"},
+    {"line", "s.line", "INTEGER", "line in that file"},
+    {"function", "s.function", "TEXT", "function of the calling frame"},
+    {"source", "s.source", "TEXT", "text of the line"},
+    {"stack", "c.stack", "INTEGER", "stack.id of the calling frame"},
+};
+
 const struct view_info query_views[VIEW_COUNT] = {
     {"kernel", "activities that are kernels, with device and stream",
      ACTIVITY_FROM " WHERE a.kind = 'kernel'", ARRAY_COUNT(kernel_columns), kernel_columns},
@@ -71,4 +87,6 @@ const struct view_info query_views[VIEW_COUNT] = {
     {"launch", "kernels beside the calls that launched them",
      ACTIVITY_FROM " LEFT JOIN call c ON c.id = a.launch WHERE a.kind = 'kernel'",
      ARRAY_COUNT(launch_columns), launch_columns},
+    {"line", "calls beside the lines that made them", "call c JOIN stack s ON s.id = c.stack",
+     ARRAY_COUNT(line_columns), line_columns},
 };

@@ -1,4 +1,4 @@
-/* The views kernel, copy and launch, which shorten common queries. */
+/* The views kernel, copy, launch and line, which shorten common queries. */
 #ifndef RIDGE_QUERY_VIEWS_H
 #define RIDGE_QUERY_VIEWS_H
 
@@ -15,7 +15,7 @@ struct view_info {
     const struct view_column *columns;
 };
 
-enum { VIEW_COUNT = 3 };
+enum { VIEW_COUNT = 4 };
 extern const struct view_info query_views[VIEW_COUNT];
 
 #endif

@@ -140,6 +140,14 @@ static bool set_injection_path(struct environment *environment, const char *name
     return set_variable(environment, name, environment->probe, status);
 }
 
+static bool list_has(const char *list, const char *element) {
+    size_t length = strlen(element);
+    for (const char *at = list; at && *at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL)
+        if (strncmp(at, element, length) == 0 && (at[length] == ':' || !at[length]))
+            return true;
+    return false;
+}
+
 /* Appends to a colon-separated list of the user's. */
 static bool append_variable(struct environment *environment, const char *name, const char *there,
                             const char *added, struct status *status) {
@@ -156,7 +164,7 @@ static bool append_variable(struct environment *environment, const char *name, c
 static bool set_opencl_layers(struct environment *environment, struct status *status) {
     static const char name[] = "OPENCL_LAYERS";
     const char *there = value_of(environment, name);
-    return (there && strstr(there, environment->probe)) ||
+    return list_has(there, environment->probe) ||
            append_variable(environment, name, there, environment->probe, status);
 }
 

@@ -74,11 +74,11 @@ uint32_t python_line(const struct python_line_table *table, int64_t offset) {
     if (offset < 0)
         return valid_line(table->first_line);
     switch (table->format) {
-    case CPYTHON_LNOTAB:
+    case SPOOL_LNOTAB:
         return line_in_lnotab(table, offset);
-    case CPYTHON_LINETABLE:
+    case SPOOL_LINETABLE:
         return line_in_linetable(table, offset);
-    case CPYTHON_LOCATIONS:
+    case SPOOL_LOCATIONS:
         return line_in_locations(table, offset);
     default:
         return 0;

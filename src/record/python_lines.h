@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi/cpython.h"
+#include "spool/spool.h"
 
 struct python_line_table {
-    uint32_t format; /* enum cpython_lines */
+    uint32_t format; /* enum spool_line_format */
     int32_t first_line;
     const uint8_t *bytes; /* untrusted */
     size_t length;

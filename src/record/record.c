@@ -413,6 +413,8 @@ static void note_content(struct recording *recording) {
     if (rows->incomplete[0])
         record_note(summary, "some kinds of CUDA calls or records are missing: %s",
                     rows->incomplete);
+    if (rows->python_off[0])
+        record_note(summary, "Python lines are not recorded: %s", rows->python_off);
     if (rows->refused[0])
         record_note(summary,
                     "the program's profiler (in %s) could not use CUPTI, which supports one client "

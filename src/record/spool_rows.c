@@ -184,6 +184,8 @@ static bool handle_meta(const struct spool_origin *origin, const struct spool_me
         snprintf(rows->missing, sizeof rows->missing, "%.*s", TEXT_ARGS(value));
     if (text_is(key, "cuda.incomplete"))
         snprintf(rows->incomplete, sizeof rows->incomplete, "%.*s", TEXT_ARGS(value));
+    if (text_is(key, "python.lines_off"))
+        snprintf(rows->python_off, sizeof rows->python_off, "%.*s", TEXT_ARGS(value));
     if (text_is(key, "cuda.refused"))
         snprintf(rows->refused, sizeof rows->refused, "%.*s", TEXT_ARGS(value));
     if (text_is(key, "cuda.taken_over"))

@@ -34,6 +34,7 @@ struct spool_rows {
     struct apis apis;
     char missing[200];    /* why CUDA is not recorded, or "" */
     char incomplete[200]; /* why a part of CUDA is not recorded, or "" */
+    char python_off[200]; /* why Python lines are not recorded, or "" */
     char refused[80];     /* library of a profiler that could not use CUPTI, or "" */
     struct takeover {     /* of CUPTI, by the program's profiler */
         char library[80];

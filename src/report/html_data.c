@@ -185,7 +185,7 @@ static void write_calls(struct page_writer *writer) {
         COLUMN(TIME, call->start),   duration_column(rows, call->duration),
         COLUMN(AS_IS, call->thread), COLUMN(NAME, call->name),
         COLUMN(AS_IS, call->class),  COLUMN(SIGNED, call->result),
-        merged_column(rows),
+        merged_column(rows),         COLUMN(AS_IS, call->stack),
     };
     WRITE_TABLE(writer, FOURCC('C', 'A', 'L', 'L'), rows->count, rows->rows, columns);
 }
@@ -221,9 +221,8 @@ static bool write_stacks(struct page_writer *writer, struct status *status) {
     for (size_t i = 0; i < stack->count; i++)
         parents[i] = stack->parent[i] < i ? stack->parent[i] : 0;
     const struct page_column columns[] = {
-        COLUMN(AS_IS, parents),
-        COLUMN(NAME, stack->function),
-        COLUMN(NAME, stack->module),
+        COLUMN(AS_IS, parents),    COLUMN(NAME, stack->function), COLUMN(NAME, stack->module),
+        COLUMN(NAME, stack->file), COLUMN(AS_IS, stack->line),    COLUMN(NAME, stack->source),
     };
     WRITE_TABLE(writer, FOURCC('S', 'T', 'A', 'K'), stack->count, NULL, columns);
     memory_free(parents);

@@ -51,7 +51,9 @@ bool page_names_find(struct page_names *names, const struct report *report,
         return false;
     for (size_t i = 0; i < trace->stack.count; i++)
         if (!add_name(names, trace->stack.function[i], false, status) ||
-            !add_name(names, trace->stack.module[i], false, status))
+            !add_name(names, trace->stack.module[i], false, status) ||
+            !add_name(names, trace->stack.file[i], false, status) ||
+            !add_name(names, trace->stack.source[i], false, status))
             return false;
     for (size_t i = 0; i < trace->counter.count; i++)
         if (!add_name(names, trace->counter.name[i], false, status))

@@ -30,6 +30,10 @@ static bool write_api(struct json *json, const struct report *report, struct sta
 static bool write_lines(struct json *json, const struct report *report, struct status *status) {
     const struct lines *lines = &report->lines;
     json_key(json, "lines");
+    if (lines->count == 0) {
+        json_null(json);
+        return true;
+    }
     json_begin_object(json);
     json_member_unsigned(json, "calls", lines->calls);
     json_member_unsigned(json, "named_calls", lines->named_calls);

@@ -127,6 +127,9 @@ void json_report_verdict(struct json *json, const struct report *report) {
     json_member_string(json, "part", verdict->part);
     json_member_integer(json, "time_ns", verdict->time);
     write_account(json, report);
+    write_text(json, "profiler", verdict->profiler);
+    json_member_integer(json, "profiler_ns", verdict->profiler_time);
+    json_member_integer(json, "profiler_error_ns", verdict->profiler_error);
     json_member_unsigned(json, "steps", verdict->steps);
     json_key(json, "roof_share");
     if (verdict->roof_share > 0)

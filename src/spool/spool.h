@@ -190,6 +190,13 @@ struct spool_paused {
     int64_t start, end; /* end 0: not ended */
 };
 
+/* How a code object of Python keeps its lines. */
+enum spool_line_format {
+    SPOOL_LNOTAB,    /* co_lnotab, to 3.9 */
+    SPOOL_LINETABLE, /* co_linetable of 3.10 */
+    SPOOL_LOCATIONS, /* co_linetable from 3.11 on */
+    SPOOL_LINE_FORMATS
+};
 /* A Python code object. Its line table follows in parts of SPOOL_CODE_LINES. Numbers of code
  * objects and frames belong to the lane; a lane may use a number again for another one. */
 struct spool_code {
@@ -197,7 +204,7 @@ struct spool_code {
     uint32_t number;
     uint32_t file; /* text number */
     int32_t first_line;
-    uint32_t format; /* enum cpython_lines */
+    uint32_t format; /* enum spool_line_format */
     uint32_t table_bytes, unused;
 };
 struct spool_code_lines {

@@ -58,7 +58,7 @@ ridge_tensor *ridge_from_floats(ridge_device *device, enum ridge_dtype dtype, un
     scope_begin(&scope);
     ridge_tensor *floats = ridge_from_host(device, RIDGE_F32, rank, sizes, data);
     ridge_tensor *result =
-        dtype_is_quantised(dtype) ? ridge_quantize(floats, dtype) : ridge_cast(floats, dtype);
+        dtype_is_quantized(dtype) ? ridge_quantize(floats, dtype) : ridge_cast(floats, dtype);
     tensor_keep(tensor_find(result));
     scope_end(&scope);
     return result;
@@ -106,7 +106,7 @@ bool ridge_to_floats(ridge_tensor *handle, float *data, size_t count) {
         return ridge_to_host(handle, data, count * sizeof *data);
     struct scope scope;
     scope_begin(&scope);
-    ridge_tensor *floats = dtype_is_quantised(tensor->dtype) ? ridge_dequantize(handle, RIDGE_F32)
+    ridge_tensor *floats = dtype_is_quantized(tensor->dtype) ? ridge_dequantize(handle, RIDGE_F32)
                                                              : ridge_cast(handle, RIDGE_F32);
     bool ok = floats && ridge_to_host(floats, data, count * sizeof *data);
     scope_end(&scope);
@@ -160,7 +160,7 @@ static ridge_tensor *full(ridge_device *device, enum ridge_dtype dtype, unsigned
     struct view view;
     if (!check_new(device, dtype, rank, sizes, &view, name))
         return NULL;
-    if (dtype_is_quantised(dtype)) {
+    if (dtype_is_quantized(dtype)) {
         struct scope scope;
         scope_begin(&scope);
         ridge_tensor *floats = full(device, RIDGE_F32, rank, sizes, value, name);
@@ -183,7 +183,7 @@ ridge_tensor *ridge_zeros(ridge_device *device, enum ridge_dtype dtype, unsigned
 
 ridge_tensor *ridge_full(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
                          const int64_t *sizes, double value) {
-    if (!dtype_is_float(dtype) && !dtype_is_quantised(dtype) &&
+    if (!dtype_is_float(dtype) && !dtype_is_quantized(dtype) &&
         !(value >= INT32_MIN && value <= INT32_MAX)) {
         status_fail(tensor_status(), STATUS_USAGE, "ridge_full: %g does not fit into %s", value,
                     ridge_dtype_name(dtype));
@@ -198,7 +198,7 @@ static ridge_tensor *generate(ridge_device *device, enum ridge_dtype dtype, unsi
     struct view view;
     if (!check_new(device, dtype, rank, sizes, &view, name))
         return NULL;
-    if (op == OP_ARANGE ? dtype_is_quantised(dtype) : !dtype_is_float(dtype)) {
+    if (op == OP_ARANGE ? dtype_is_quantized(dtype) : !dtype_is_float(dtype)) {
         status_fail(tensor_status(), STATUS_USAGE, "%s: it creates %s, not %s", name,
                     op == OP_ARANGE ? "floats and integers" : "f32, f16 and bf16",
                     ridge_dtype_name(dtype));

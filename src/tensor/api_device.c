@@ -53,7 +53,7 @@ ridge_device *ridge_device_open(const char *name) {
     return NULL;
 }
 
-/* A closed device stays allocated, so that its handle is recognised. */
+/* A closed device stays allocated, so that its handle is recognized. */
 static void keep_closed(ridge_device *device) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static ridge_device *closed;

@@ -122,7 +122,7 @@ ridge_tensor *ridge_lora(ridge_tensor *x, ridge_tensor *w, ridge_tensor *a, ridg
     return operation_result(&operation);
 }
 
-/* ---- Quantised types ---------------------------------------------------------------------- */
+/* ---- Quantized types ---------------------------------------------------------------------- */
 
 static bool build_quantized(struct builder *build, const struct operation *operation,
                             struct tensor *const *inputs, struct tensor **outputs) {
@@ -131,7 +131,7 @@ static bool build_quantized(struct builder *build, const struct operation *opera
     struct tensor *x = inputs[0];
     enum ridge_dtype packed = op == OP_QUANTIZE ? dtype : x->dtype;
     enum ridge_dtype plain = op == OP_QUANTIZE ? x->dtype : dtype;
-    if (!dtype_is_quantised(packed) || !dtype_is_float(plain))
+    if (!dtype_is_quantized(packed) || !dtype_is_float(plain))
         return status_fail(build->status, STATUS_USAGE,
                            "it converts between a float type and q8_0 or q4_k, not from %s to %s",
                            ridge_dtype_name(x->dtype), ridge_dtype_name(dtype));

@@ -10,8 +10,8 @@ static bool build_embedding(struct builder *build, const struct operation *opera
     if (table->view.rank != 2 || indices->dtype != RIDGE_I32)
         return status_fail(build->status, STATUS_USAGE,
                            "it takes a table [rows, width] and i32 indices");
-    if (dtype_is_quantised(table->dtype) && table->view.strides[1] != 1)
-        return status_fail(build->status, STATUS_USAGE, "a quantised table must be contiguous");
+    if (dtype_is_quantized(table->dtype) && table->view.strides[1] != 1)
+        return status_fail(build->status, STATUS_USAGE, "a quantized table must be contiguous");
     if (table->view.sizes[1] > 1 && table->view.strides[1] != 1)
         table = build_contiguous(build, table);
     indices = build_contiguous(build, indices);
@@ -22,7 +22,7 @@ static bool build_embedding(struct builder *build, const struct operation *opera
         return false;
     shape.sizes[shape.rank - 1] = table->view.sizes[1];
     struct tensor *operands[] = {table, indices};
-    enum ridge_dtype dtype = dtype_is_quantised(table->dtype) ? RIDGE_F32 : table->dtype;
+    enum ridge_dtype dtype = dtype_is_quantized(table->dtype) ? RIDGE_F32 : table->dtype;
     if (!view_contiguous(shape.rank, shape.sizes, &shape, build->status))
         return false;
     outputs[0] = build_kernel(build, OP_EMBEDDING, dtype, &shape, operands, 2, NULL);

@@ -131,12 +131,12 @@ static bool build_layer_norm(struct builder *build, const struct operation *oper
         outputs[0] = build_copy(build, x);
         return outputs[0] != NULL;
     }
-    struct tensor *centred = build_expression(build, OP_SUB, x, build_mean(build, x, mask), NULL);
+    struct tensor *centered = build_expression(build, OP_SUB, x, build_mean(build, x, mask), NULL);
     struct tensor *variance =
-        build_mean(build, build_expression(build, OP_SQUARE, centred, NULL, NULL), mask);
+        build_mean(build, build_expression(build, OP_SQUARE, centered, NULL, NULL), mask);
     struct tensor *scale = build_expression(
         build, OP_RSQRT, build_scalar(build, OP_ADD, variance, operation->numbers[0]), NULL, NULL);
-    struct tensor *y = build_expression(build, OP_MUL, centred, scale, NULL);
+    struct tensor *y = build_expression(build, OP_MUL, centered, scale, NULL);
     if (inputs[1])
         y = build_expression(build, OP_MUL, y, inputs[1], NULL);
     if (inputs[2])

@@ -4,9 +4,9 @@
 
 #include "tensor/operation.h"
 
-/* Blocks of a quantised tensor lie along its last axis and cannot be split or strided. */
+/* Blocks of a quantized tensor lie along its last axis and cannot be split or strided. */
 static bool keeps_blocks(const struct tensor *x, const struct view *view) {
-    if (!dtype_is_quantised(x->dtype))
+    if (!dtype_is_quantized(x->dtype))
         return true;
     int64_t block = dtype_block(x->dtype);
     bool whole = view->offset % block == 0;

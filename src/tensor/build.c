@@ -38,9 +38,9 @@ static bool check_types(const struct op_info *info, struct tensor *const *operan
             return status_fail(status, STATUS_USAGE,
                                "%s and %s do not mix: cast one of them with ridge_cast()",
                                ridge_dtype_name(dtype), ridge_dtype_name(operands[i]->dtype));
-    if (dtype_is_quantised(dtype))
+    if (dtype_is_quantized(dtype))
         return status_fail(status, STATUS_USAGE,
-                           "%s is quantised: dequantise it first with ridge_dequantize()",
+                           "%s is quantized: dequantize it first with ridge_dequantize()",
                            ridge_dtype_name(dtype));
     if (info->rule == RULE_FLOAT && !dtype_is_float(dtype))
         return status_fail(status, STATUS_USAGE, "it takes floats, not %s: cast first",
@@ -115,7 +115,7 @@ static struct tensor *convert(struct builder *build, enum op op, enum ridge_dtyp
 struct tensor *build_cast(struct builder *build, struct tensor *x, enum ridge_dtype dtype) {
     if (!x || x->dtype == dtype)
         return x;
-    if (dtype_is_quantised(dtype) || dtype_is_quantised(x->dtype)) {
+    if (dtype_is_quantized(dtype) || dtype_is_quantized(x->dtype)) {
         status_fail(build->status, STATUS_USAGE,
                     "cannot cast %s to %s: use ridge_quantize() or ridge_dequantize()",
                     ridge_dtype_name(x->dtype), ridge_dtype_name(dtype));
@@ -140,9 +140,9 @@ struct tensor *build_copy(struct builder *build, struct tensor *x) {
 struct tensor *build_contiguous(struct builder *build, struct tensor *x) {
     if (!x || (view_is_contiguous(&x->view) && build->graph->nodes[x->node].kind != NODE_CONSTANT))
         return x;
-    if (dtype_is_quantised(x->dtype)) {
+    if (dtype_is_quantized(x->dtype)) {
         status_fail(build->status, STATUS_USAGE,
-                    "%s rows must be contiguous: quantise the rearranged tensor again",
+                    "%s rows must be contiguous: quantize the rearranged tensor again",
                     ridge_dtype_name(x->dtype));
         return NULL;
     }
@@ -169,9 +169,9 @@ struct tensor *build_reduce(struct builder *build, enum op op, struct tensor *x,
                             uint32_t axis_mask) {
     if (!x)
         return NULL;
-    if (dtype_is_quantised(x->dtype)) {
+    if (dtype_is_quantized(x->dtype)) {
         status_fail(build->status, STATUS_USAGE,
-                    "%s is quantised: dequantise it first with ridge_dequantize()",
+                    "%s is quantized: dequantize it first with ridge_dequantize()",
                     ridge_dtype_name(x->dtype));
         return NULL;
     }
@@ -237,13 +237,13 @@ static bool check_matmul_types(struct tensor *a, struct tensor *b, struct status
     if (!dtype_is_float(a->dtype))
         return status_fail(status, STATUS_USAGE, "the left matrix must hold floats, not %s",
                            ridge_dtype_name(a->dtype));
-    if (dtype_is_quantised(b->dtype)) {
+    if (dtype_is_quantized(b->dtype)) {
         const struct view *view = &b->view;
         unsigned last = view->rank - 1;
         if (view->rank != 2 || view->strides[last - 1] != 1 ||
             (view->sizes[last] > 1 && view->strides[last] != view->sizes[last - 1]))
             return status_fail(status, STATUS_USAGE,
-                               "a quantised right matrix must be the transpose of a whole [n, k]: "
+                               "a quantized right matrix must be the transpose of a whole [n, k]: "
                                "use ridge_linear() or ridge_transpose()");
         return true;
     }
@@ -365,8 +365,8 @@ struct tensor *build_cat(struct builder *build, struct tensor *const *parts, uns
         }
         shape.sizes[axis] += parts[i]->view.sizes[axis];
     }
-    if (dtype_is_quantised(node.dtype)) {
-        status_fail(build->status, STATUS_USAGE, "quantised tensors cannot be joined");
+    if (dtype_is_quantized(node.dtype)) {
+        status_fail(build->status, STATUS_USAGE, "quantized tensors cannot be joined");
         return NULL;
     }
     if (!view_contiguous(shape.rank, shape.sizes, &node.shape, build->status))
@@ -378,9 +378,9 @@ struct tensor *build_cat(struct builder *build, struct tensor *const *parts, uns
 }
 
 bool build_assign(struct builder *build, struct tensor *target, struct tensor *source, bool apart) {
-    if (dtype_is_quantised(target->dtype))
+    if (dtype_is_quantized(target->dtype))
         return status_fail(build->status, STATUS_USAGE,
-                           "%s is quantised and cannot be assigned to: quantise a new tensor",
+                           "%s is quantized and cannot be assigned to: quantize a new tensor",
                            ridge_dtype_name(target->dtype));
     source = build_cast(build, source, target->dtype);
     if (!source)

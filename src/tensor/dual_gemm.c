@@ -2,7 +2,7 @@
  * whether it has such a kernel. */
 #include "tensor/dual_gemm.h"
 
-/* A matrix [rows, columns] with neighbours along its rows. */
+/* A matrix [rows, columns] with neighbors along its rows. */
 static bool matrix_of(const struct graph *graph, const struct node_input *input, int64_t rows,
                       int64_t columns, struct dual_gemm_matrix *matrix) {
     const struct view *view = &input->view;

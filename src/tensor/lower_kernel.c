@@ -128,11 +128,11 @@ static bool lower_wkv7(struct lowering *lowering, const struct node *node,
 static bool lower_quantize(struct lowering *lowering, const struct node *node,
                            const struct device_capabilities *device, struct lowered *out) {
     struct quantize_work work = {.from = input_type(lowering, node, 0), .to = node->dtype};
-    enum ridge_dtype quantised = dtype_is_quantised(work.to) ? work.to : work.from;
-    work.blocks = view_count(&node->shape) / dtype_block(quantised);
+    enum ridge_dtype quantized = dtype_is_quantized(work.to) ? work.to : work.from;
+    work.blocks = view_count(&node->shape) / dtype_block(quantized);
     out->flops = (uint64_t)view_count(&node->shape) * 2;
     out->bytes = inputs_bytes(lowering, node) + node_bytes(node);
-    return dtype_is_quantised(work.to)
+    return dtype_is_quantized(work.to)
                ? kernel_quantize(&work, device, &out->request, lowering->status)
                : kernel_dequantize(&work, device, &out->request, lowering->status);
 }

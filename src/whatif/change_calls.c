@@ -1,4 +1,4 @@
-/* What if synchronising or allocating calls were removed? */
+/* What if synchronizing or allocating calls were removed? */
 #include <stdio.h>
 
 #include "base/format.h"
@@ -51,7 +51,7 @@ bool run_call_matches(const struct run *run, uint32_t call, struct text pattern)
            name_matches(call_range(run->replay, call), pattern);
 }
 
-/* Whether a removed synchronisation follows the call directly. */
+/* Whether a removed synchronization follows the call directly. */
 static bool sync_goes_with(const struct run *run, uint32_t call) {
     const struct replay *replay = run->replay;
     enum { NEAR = 3 };
@@ -111,8 +111,8 @@ bool change_no_sync(struct run *run, const struct change *change, struct outcome
     outcome->applicable = run->touched > before;
     if (!outcome->applicable)
         return explain_no_call(run, outcome, CALL_SYNC, change->pattern,
-                               "synchronising call in the loop",
-                               "the loop has no synchronising calls", status);
+                               "synchronizing call in the loop",
+                               "the loop has no synchronizing calls", status);
     char a[FORMAT_PLURAL_SIZE], b[FORMAT_PLURAL_SIZE];
     format_plural(syncs, "wait", "waits", a);
     format_plural(fetches, "fetched value", "fetched values", b);

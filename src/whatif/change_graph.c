@@ -1,7 +1,7 @@
-/* What if the launches of each step were one CUDA graph? A maximal run of launches of one thread
- * becomes one launch if it contains nothing that cannot be captured (a wait, a blocking copy, an
- * allocation, compilation) and no host time that is clearly separate work; its kernels run back to
- * back. */
+/* What if the launches of each step were one CUDA graph, or one submission? A maximal run of
+ * launches of one thread becomes one launch if it contains nothing that cannot be captured (a wait,
+ * a blocking copy, an allocation, compilation) and no host time that is clearly separate work; its
+ * kernels run back to back. */
 #include <stdio.h>
 
 #include "base/format.h"
@@ -181,13 +181,23 @@ static void find_graphs(struct grapher *grapher) {
         walk_thread(grapher, thread);
 }
 
+/* Vulkan's launches are submissions of command buffers; it has no graphs. */
+static bool are_submissions(const struct grapher *grapher) {
+    const struct replay *replay = grapher->run->replay;
+    for (size_t i = 0; i < replay->calls; i++)
+        if (grapher->launches[i])
+            return text_starts(call_name(replay, i), "vkQueueSubmit");
+    return false;
+}
+
 bool change_graph(struct run *run, const struct change *change, struct outcome *outcome,
                   struct status *status) {
     struct grapher grapher = {.run = run};
     char a[FORMAT_SIZE], b[FORMAT_PLURAL_SIZE];
     (void)change;
     if (run->replay->has_graphs) {
-        snprintf(outcome->why_not, OUTCOME_TEXT, "most kernels are already launched by graphs");
+        snprintf(outcome->why_not, OUTCOME_TEXT,
+                 "most kernels are already launched together, by graphs or command buffers");
         return true;
     }
     bool ok = prepare_columns(&grapher, status);
@@ -195,6 +205,7 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
         find_graphs(&grapher);
     if (ok && grapher.graphs)
         launch_from_graphs(&grapher);
+    bool submitted = ok && are_submissions(&grapher);
     memory_free(grapher.head);
     memory_free(grapher.launches);
     memory_free(grapher.begun);
@@ -208,7 +219,8 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
     }
     snprintf(outcome->what, OUTCOME_TEXT, "%s launches become %s",
              format_count(grapher.selected_launches, a),
-             format_plural(grapher.selected_graphs, "graph", "graphs", b));
+             format_plural(grapher.selected_graphs, submitted ? "submission" : "graph",
+                           submitted ? "submissions" : "graphs", b));
     snprintf(outcome->assumes, OUTCOME_TEXT,
              "shapes and addresses are the same in every step, and the host code between the "
              "launches does nothing else");

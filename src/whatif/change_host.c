@@ -110,10 +110,12 @@ static bool explain_no_host_code(const struct replay *replay, struct text patter
     if (!weight)
         return false;
     weigh_host_code(trace, weight);
-    if (pattern.length == 0 || name_is_present(trace, pattern, weight) ||
-        !explain_no_match(outcome, trace, "range or sampled function", pattern, weight))
+    if (pattern.length == 0 || name_is_present(trace, pattern, weight))
         snprintf(outcome->why_not, OUTCOME_TEXT, "%s",
                  pattern.length ? why_unchanged(replay, pattern, found) : unnamed);
+    else if (!explain_no_match(outcome, trace, "range or sampled function", pattern, weight))
+        snprintf(outcome->why_not, OUTCOME_TEXT,
+                 "the trace has no ranges and no samples, so host code has no names");
     memory_free(weight);
     return true;
 }

@@ -317,7 +317,7 @@ static bool allocate_columns(struct replay *replay, struct status *status) {
 }
 
 /* The end of each recording that no call, activity or calling thread reaches: ranges of queues,
- * synchronisation records. It stays as it is. */
+ * synchronization records. It stays as it is. */
 static void find_rest(struct replay *replay) {
     const struct trace *trace = replay->trace;
     for (uint32_t session = 0; session < replay->sessions; session++)

@@ -62,7 +62,7 @@ struct replay {
     struct waits awaits;
     uint32_t *call_step;
 
-    /* By synchronisation record of the trace: the outer call that waits and the one that recorded
+    /* By synchronization record of the trace: the outer call that waits and the one that recorded
      * the event; NO_ROW: unknown. */
     uint32_t *wait_call, *wait_recorder;
 

@@ -6,16 +6,16 @@
 #include "base/sort.h"
 #include "whatif/run.h"
 
-/* A pause this many times the median of its neighbours is an outlier. */
+/* A pause this many times the median of its neighbors is an outlier. */
 #define OUTLIER_FACTOR 1.4
-enum { NEIGHBOURS = 8, PERIOD_MAX = 4096, ITERATIONS_MIN = 3 };
+enum { NEIGHBORS = 8, PERIOD_MAX = 4096, ITERATIONS_MIN = 3 };
 
 static bool is_outlier_at(const int64_t *pauses, size_t count, size_t at) {
-    int64_t neighbours[2 * NEIGHBOURS + 1];
-    size_t from = at > NEIGHBOURS ? at - NEIGHBOURS : 1;
-    size_t until = at + NEIGHBOURS < count ? at + NEIGHBOURS + 1 : count;
-    memcpy(neighbours, pauses + from, (until - from) * sizeof *neighbours);
-    int64_t median = sort_select(neighbours, until - from, (until - from) / 2);
+    int64_t neighbors[2 * NEIGHBORS + 1];
+    size_t from = at > NEIGHBORS ? at - NEIGHBORS : 1;
+    size_t until = at + NEIGHBORS < count ? at + NEIGHBORS + 1 : count;
+    memcpy(neighbors, pauses + from, (until - from) * sizeof *neighbors);
+    int64_t median = sort_select(neighbors, until - from, (until - from) / 2);
     return (double)pauses[at] > OUTLIER_FACTOR * (double)MAX(median, 0);
 }
 

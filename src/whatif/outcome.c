@@ -16,7 +16,7 @@ static size_t first_from(const struct replay *replay, uint32_t device, int64_t t
     return low;
 }
 
-/* Whether a change moved it away from its neighbours: a copy issued a step ahead. */
+/* Whether a change moved it away from its neighbors: a copy issued a step ahead. */
 static bool was_moved(const struct run *run, size_t activity) {
     return run->dependencies_removed && run->dependencies_removed[activity];
 }
@@ -185,7 +185,8 @@ static void split_idle(const struct run *run, const struct call_sums *sums, uint
         start = until;
     }
     if (end > start)
-        cause[run->bound[next] == BOUND_BY_DEPENDENCY ? CAUSE_DEPENDENCY : CAUSE_DEVICE] += end - start;
+        cause[run->bound[next] == BOUND_BY_DEPENDENCY ? CAUSE_DEPENDENCY : CAUSE_DEVICE] +=
+            end - start;
 }
 
 /* ---- the account ---- */

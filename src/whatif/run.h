@@ -142,7 +142,7 @@ double copy_rate(const struct replay *replay, uint32_t device, unsigned directio
 /* Makes the copy one from or to pinned memory and its call non-blocking. False when the rate is
  * unknown. */
 bool pin_copy(struct run *run, uint32_t activity);
-/* Drops the synchronisation right after a copy's call that waits for the copy. */
+/* Drops the synchronization right after a copy's call that waits for the copy. */
 void drop_wait_for_copy(struct run *run, uint32_t activity);
 
 /* Applies a change to the run: fills in what, assumes and why_not of the outcome, and sets

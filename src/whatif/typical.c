@@ -157,7 +157,7 @@ static void find_calls(struct replay *replay, struct values *values) {
     values_summarise(values, &replay->host_time_typical, NULL);
 }
 
-/* From the end of the awaited activity to the return of the synchronisation. */
+/* From the end of the awaited activity to the return of the synchronization. */
 static void find_sync(struct replay *replay, struct values *values) {
     for (size_t i = 0; i < replay->calls; i++) {
         int64_t end = NEVER;

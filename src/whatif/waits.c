@@ -1,4 +1,4 @@
-/* What does a call wait for? A blocking copy waits for what it launched. A synchronisation waits
+/* What does a call wait for? A blocking copy waits for what it launched. A synchronization waits
  * for the queue, event or device of its record; without a record, for the activity that was
  * launched before it and ended last before the call did. Allocating, loading a module and launching
  * may wait too (for an idle device, for space in a queue): only if the call took far longer than
@@ -12,7 +12,7 @@
 #include "base/sort.h"
 #include "whatif/graph.h"
 
-/* ---- the calls of a synchronisation record ---- */
+/* ---- the calls of a synchronization record ---- */
 
 /* The call that waits and the one that recorded the event it waits for, found by correlation id
  * within the process of the record's queue. Nested calls stand for their outermost one. */
@@ -73,7 +73,7 @@ struct finder {
     uint32_t *by_end; /* activities by (process, end); NULL: in that order already */
     size_t *process_first;
     int64_t *first_quartile; /* by string: first quartile of the durations of calls of that name */
-    uint32_t *call_wait;     /* by call: row of its synchronisation record, or NO_ROW */
+    uint32_t *call_wait;     /* by call: row of its synchronization record, or NO_ROW */
     uint32_t *last;          /* by queue: last activity launched so far */
     uint32_t *newest;        /* by process: the queue of its last launch so far, or NO_ROW */
     uint32_t *older, *newer; /* by queue: those of the process with the launches before and after */
@@ -137,7 +137,7 @@ static uint32_t ended_last(const struct finder *finder, size_t call) {
     return NO_ROW;
 }
 
-/* ---- synchronisation records ---- */
+/* ---- synchronization records ---- */
 
 /* A record without an awaited queue does not identify its event. */
 static uint32_t recorder_of(const struct finder *finder, size_t record) {

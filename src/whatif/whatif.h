@@ -1,7 +1,7 @@
 /* How long would the run take if something were different?
  *
  * A replay is the trace as a dependency graph: each thread's calls in program order with host time
- * between them, launches, queues, events, synchronisations and copies. Evaluated unchanged it
+ * between them, launches, queues, events, synchronizations and copies. Evaluated unchanged it
  * reproduces the measured times; evaluated with changes it predicts new ones.
  */
 #ifndef RIDGE_WHATIF_WHATIF_H
@@ -70,7 +70,7 @@ void replay_destroy(struct replay *replay);
 struct outcome_device {
     uint32_t device;
     int64_t window, busy, exposed_communication, exposed_copy, idle; /* of the new run */
-    int64_t cause[CAUSE_COUNT];               /* of the idle time */
+    int64_t cause[CAUSE_COUNT];                                      /* of the idle time */
 };
 
 enum { OUTCOME_TEXT = 1000 };

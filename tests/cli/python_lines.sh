@@ -39,6 +39,49 @@ echo "- the lines"
 import csv, sys
 for row in csv.DictReader(sys.stdin):
     print(row["function"], row["source"], row["calls"], row["activities"])' | sort
+echo "- a thread of autograd's"
+# A thread without Python launches while the main thread waits for it inside torch/autograd.
+mkdir -p torch/autograd
+cat > engine.c << 'EOF'
+#include <pthread.h>
+extern int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+int pthread_setname_np(pthread_t, const char *);
+static void *kernel, **arguments;
+static void *work(void *launches) {
+    pthread_setname_np(pthread_self(), "pt_autograd_0");
+    for (long i = 0; i < (long)launches; i++)
+        cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, 0, arguments, 0);
+    return 0;
+}
+void run_backward(void *of, void **with, long launches);
+void run_backward(void *of, void **with, long launches) {
+    pthread_t thread;
+    kernel = of, arguments = with;
+    pthread_create(&thread, 0, work, (void *)launches);
+    pthread_join(thread, 0);
+}
+EOF
+${CC:-cc} -fPIC -shared -o lib/engine.so engine.c lib/libcuda.so.1 -pthread
+cat > torch/autograd/graph.py << 'EOF'
+def run(engine, *arguments):
+    engine.run_backward(*arguments)
+EOF
+cat > backward.py << 'EOF'
+import ctypes, sys
+sys.path[:0] = ["torch/autograd", sys.argv[1]]
+import graph, lines
+engine = ctypes.CDLL("engine.so")
+for step in range(6):
+    lines.go(lines.kernel, 1, *lines.rest)
+    graph.run(engine, lines.kernel, lines.arguments, ctypes.c_long(5))
+EOF
+record -o t.ridge -- python3 backward.py "$TESTS/fixtures"
+"$RIDGE" report t.ridge --steps all --by line --format csv | python3 -c '
+import csv, sys
+for row in csv.DictReader(sys.stdin):
+    if row["activities"] != "0":
+        print(row["line"], row["source"], row["activities"])' | sort
+"$RIDGE" report t.ridge --section steps | sed -n 's/, found.*//p'
 echo "- without them"
 record --python-lines off -o t.ridge -- python3 "$TESTS/fixtures/lines.py" plain > /dev/null
 "$RIDGE" query t.ridge "SELECT count(*) FROM call WHERE stack IS NOT NULL" --format csv | tail -n 1

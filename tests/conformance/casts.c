@@ -6,7 +6,7 @@
 static const enum ridge_dtype dtypes[] = {RIDGE_F32, RIDGE_F16, RIDGE_BF16, RIDGE_I32, RIDGE_U8};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0], COUNT = 1543 };
 
-/* Halves between neighbours of the shorter types, where rounding turns, and all that is special. */
+/* Halves between neighbors of the shorter types, where rounding turns, and all that is special. */
 static const double special[] = {0.0,
                                  -0.0,
                                  1,

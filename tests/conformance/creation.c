@@ -95,11 +95,11 @@ static void check_distribution(bool normal) {
     double sum = 0, squares = 0, beyond_1 = 0, beyond_2 = 0, previous = 0, products = 0;
     int64_t tenths[10] = {0};
     for (int64_t i = 0; read.values && i < COUNT; i++) {
-        double value = read.values[i], centred = value - (normal ? 0 : 0.5);
+        double value = read.values[i], centered = value - (normal ? 0 : 0.5);
         sum += value;
-        squares += centred * centred;
-        products += centred * previous;
-        previous = centred;
+        squares += centered * centered;
+        products += centered * previous;
+        previous = centered;
         beyond_1 += fabs(value) > 1;
         beyond_2 += fabs(value) > 2;
         if (normal)

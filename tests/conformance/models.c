@@ -10,7 +10,7 @@ static const enum ridge_dtype floats[] = {RIDGE_F32, RIDGE_F16, RIDGE_BF16};
 
 static const double indices[12] = {0, 5, 99, 5, -1, 100, 2147483647, -2147483648.0, 98, 1, 2, 3};
 
-/* Rows out of range are zeros; quantised rows come as f32. */
+/* Rows out of range are zeros; quantized rows come as f32. */
 static void check_embedding(enum ridge_dtype dtype, enum layout layout, int64_t width) {
     if (!case_begin("embedding %s %s width %lld", ridge_dtype_name(dtype), layout_name(layout),
                     (long long)width))

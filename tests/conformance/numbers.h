@@ -10,7 +10,7 @@
 
 bool is_float(enum ridge_dtype dtype);
 
-/* `count` elements; integers are exact in doubles. Not for quantised types. */
+/* `count` elements; integers are exact in doubles. Not for quantized types. */
 void numbers_decode(enum ridge_dtype dtype, const void *bytes, int64_t count, double *values);
 /* Rounds to nearest, halves to even; integers must be in range. */
 void numbers_encode(enum ridge_dtype dtype, const double *values, int64_t count, void *bytes);
@@ -23,7 +23,7 @@ double number_max(enum ridge_dtype dtype);
 /* Two's complement of 32 bits, as i32 wraps; and the low 8 bits, as u8 does. */
 int64_t wrap_integer(enum ridge_dtype dtype, int64_t x);
 
-/* Blocks of a quantised type as their weights. */
+/* Blocks of a quantized type as their weights. */
 void numbers_dequantize(enum ridge_dtype dtype, const void *blocks, int64_t count, double *values);
 
 #endif

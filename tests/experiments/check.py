@@ -33,7 +33,7 @@ FINDINGS = {
 ROOF_ERROR = 2.0  # quick roofs, on machines that do other things meanwhile
 
 
-def quantised_bytes(dtype, count):
+def quantized_bytes(dtype, count):
     return {"q8_0": count // 32 * 34, "q4_k": count // 256 * 144}.get(dtype) or count * BYTES[dtype]
 
 
@@ -70,7 +70,7 @@ def expected(result):
     if name == "rmsnorm-linear":
         return (2 * batch * n + n * n + n) * width, None
     if name == "quantization":
-        return quantised_bytes(dtype, n * n) + 2 * batch * n * width, 2 * batch * n * n
+        return quantized_bytes(dtype, n * n) + 2 * batch * n * width, 2 * batch * n * n
     return None, None
 
 

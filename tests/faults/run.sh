@@ -37,6 +37,7 @@ if ! $cc -O1 -shared -fPIC -o "$folder/inject.so" $source_folder/inject.c -ldl |
 fi
 cp tests/corpus/traces/host-busy-sampled.ridge "$in/trace.ridge"
 cp tests/fixtures/graph.json.gz "$in/kineto.json.gz"
+cp tests/fuzz/seeds/runs/two.jsonl "$in/runs.jsonl"
 for format in perfetto chrome; do
     "$ridge" export "$in/trace.ridge" --format $format -o "$in/trace.$format" || exit 1
 done
@@ -153,6 +154,9 @@ report-csv report --format csv "$in/trace.ridge"
 report-html report --format html -o file "$in/trace.ridge"
 report-imported report "$in/kineto.json.gz"
 whatif whatif --all "$in/trace.ridge"
+diff diff "$in/trace.ridge" "$in/kineto.json.gz"
+diff-json diff --json --predicted "$in/trace.ridge" "$in/trace.ridge"
+check-history check --history "$in/runs.jsonl"
 info info "$in/trace.ridge"
 info-json info --json "$in/trace.ridge"
 query query "$in/trace.ridge" "SELECT name, count(*), sum(duration) FROM kernel GROUP BY name ORDER BY 3 DESC"

@@ -21,13 +21,14 @@ TABLES = {
              "shared_per_multiprocessor:u32 listed:u8 blocks_per_multiprocessor:u32 "
              "shared_reserved_per_block:u32"),
     "QUEU": ("queue", "device:DEVI process:PROC context:u64 stream:i64 name:s"),
-    "STAK": ("stack", "parent:STAK function:s module:s"),
+    "STAK": ("stack", "parent:STAK function:s module:s file:s line:u32 offset:u32 function_line:u32 "
+             "statement:u32 source:s loops:s"),
     "ACTI": ("activity", "start:t duration:i64 queue:QUEU kind:u8 name:s correlation:u64 "
              "grid_x:u32 grid_y:u32 grid_z:u32 block_x:u32 block_y:u32 block_z:u32 registers:u32 "
              "shared_static:u32 shared_dynamic:u32 bytes:u64 direction:u8 from_memory:u8 "
              "to_memory:u8 flops:u64 graph:u32 detail:s"),
     "CALL": ("call", "start:t duration:i64 thread:THRD name:s class:u8 correlation:u64 result:i64 "
-             "detail:s"),
+             "detail:s stack:STAK"),
     "RANG": ("range", "start:t duration:i64 thread:THRD queue:QUEU name:s category:u8 domain:s "
              "detail:s"),
     "MARK": ("mark", "time:t thread:THRD name:s domain:s detail:s"),

@@ -12,6 +12,7 @@
 
 #include "base/checksum.h"
 #include "base/memory.h"
+#include "compare/diff.h"
 #include "report/info.h"
 #include "report/whatif.h"
 #include "export/export.h"
@@ -267,6 +268,35 @@ static void write_report(struct consumer *consumer, const struct report *report)
     take_written(consumer);
 }
 
+/* A trace against itself: sums hold and nothing differs, whatever is in it. */
+static void compare_with_itself(struct consumer *consumer, const struct report *report) {
+    struct output output = output_into(&consumer->written);
+    struct report_style style = {.width = 80};
+    struct status status = {0};
+    struct diff diff;
+    if (!diff_build(&diff, report, report, &status)) {
+        fuzz_check_reason(&status, "the diff");
+        return;
+    }
+    int64_t sum = 0;
+    for (size_t i = 0; i < diff.sides[BEFORE].entry_count; i++)
+        sum += diff.sides[BEFORE].entries[i].time;
+    for (size_t i = 0; i < diff.row_count; i++)
+        if (diff.rows[i].change)
+            fuzz_broken("a trace differs from itself");
+    if (diff.change || sum != diff.sides[BEFORE].step)
+        fuzz_broken("the parts of a step do not sum to it");
+    if (!diff_write_json(&diff, &output, &status))
+        fuzz_broken("diff: %s", status.message);
+    check_json(buffer_as_text(&consumer->written), "the diff");
+    take_written(consumer);
+    if (!diff_write_text(&diff, &style, 10, &output, &status) ||
+        !diff_write_markdown(&diff, 10, &output, &status))
+        fuzz_broken("diff: %s", status.message);
+    take_written(consumer);
+    diff_finish(&diff);
+}
+
 static void make_report(struct consumer *consumer, const struct report_options *options) {
     struct status status = {0};
     struct report report;
@@ -277,6 +307,7 @@ static void make_report(struct consumer *consumer, const struct report_options *
         for (size_t i = 0; i < report.device_count; i++)
             check_device(&report.devices[i]);
         write_report(consumer, &report);
+        compare_with_itself(consumer, &report);
         report_finish(&report);
     } else {
         fuzz_check_reason(&status, "the report");

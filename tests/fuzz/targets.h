@@ -21,6 +21,7 @@
     X(perfetto)                                                                                    \
     X(report)                                                                                      \
     X(rpd)                                                                                         \
+    X(runs)                                                                                        \
     X(safetensors)                                                                                 \
     X(spool)                                                                                       \
     X(trace)                                                                                       \

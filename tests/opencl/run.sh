@@ -129,11 +129,26 @@ with_own_times() {
         is "$(sed -n 's/^own time //p' "$scratch/summary")" "SELECT sum(duration) FROM activity WHERE kind = 'kernel'" &&
         is 100 "SELECT count(*) FROM wait WHERE kind = 'event' AND record_correlation > 0"
 }
+# ridge's own runtime records itself, with the same events: names, counts and times are equal.
+with_the_runtime() {
+    local sums="SELECT name, count(*), sum(duration) FROM activity WHERE kind = 'kernel' GROUP BY name"
+    ${CC:-cc} -O1 ${SAN:+-fsanitize=$SAN} -I"$root/include" -o "$scratch/runtime" "$root/examples/trace.c" \
+        "$build/libridge.so.0" -Wl,-rpath,"$build" -lm || return 1
+    "$ridge" record --no-sampling --force -o "$scratch/trace.ridge" -- "$scratch/runtime" opencl "$scratch/own.ridge" ||
+        return 1
+    "$ridge" query --format csv "$scratch/own.ridge" "$sums" | sort > "$scratch/own"
+    "$ridge" query --format csv "$scratch/trace.ridge" "$sums" | sort > "$scratch/recorded"
+    [ "$(wc -l < "$scratch/own")" -ge 3 ] && [ -z "$(comm -23 "$scratch/own" "$scratch/recorded")" ] ||
+        { diff "$scratch/own" "$scratch/recorded"; return 1; }
+}
 without_opencl() {
     options='--backend cuda' run_both 0 steps 5 && is 0 "SELECT count(*) FROM activity" && is 0 "SELECT count(*) FROM call"
 }
 ${CC:-cc} -O1 -g -std=gnu11 -Wall -Wextra ${SAN:+-fsanitize=$SAN} -I"$root/src" -o "$scratch/target" "$here/target.c" \
     -ldl -pthread || { echo "FAILED tests/opencl/target.c does not compile"; failed=1; finish; }
+"$ridge" query "$root/examples/train.ridge" 'SELECT 1' > "$scratch/log" 2>&1 ||
+    { skip "$(tail -n 1 "$scratch/log")"; finish; }
+
 # ---- with the stand-in
 
 mkdir "$scratch/standin"
@@ -194,5 +209,6 @@ check "many queues" with_many_queues
 check "an unloaded library" when_unloaded
 check "command buffers" with_command_buffers
 check "the program's own times" with_own_times
+check "ridge's own runtime" with_the_runtime
 check "--backend cuda" without_opencl
 finish

@@ -486,6 +486,8 @@ static void fork_after(unsigned count) {
     printf("child %d\ncount add_one %u\n", WEXITSTATUS(status), count);
 }
 
+static volatile int *volatile nowhere;
+
 /* Ends without waiting, in one of several ways. */
 static void abrupt(unsigned count, int how) {
     struct setup setup = set_up();
@@ -500,7 +502,7 @@ static void abrupt(unsigned count, int how) {
     if (how == 0)
         raise(SIGKILL);
     if (how == 1)
-        *(volatile int *)(uintptr_t)8 = 1;
+        *nowhere = 1;
     exit(5);
 }
 

@@ -262,6 +262,12 @@ def two_traces_stand_side_by_side(chromium):
         require(page.run("ridge.traces.length") == 2, "there are not two traces")
         text = page.run("document.getElementById('compare').innerText")
         require("×" in text and "sm90_xmma_gemm" in text, "kernels are not compared")
+        difference = page.run("ridge.difference")
+        require(difference["change_ns"] == sum(part["change_ns"] for part in difference["parts"]), "the parts of the difference do not sum to it")
+        shown = page.run("document.getElementById('difference').innerText")
+        require(difference["headline"] in shown and difference["second"] in shown, "the page does not show what changed")
+        bars = sum(part["change_ns"] != 0 for part in difference["parts"]) + 2
+        require(page.run("document.querySelectorAll('.waterfall rect').length") == bars, "the waterfall has another number of bars")
         page.screenshot(os.path.join(PICTURES, "compare.png"), "#compare")
         page.screenshot(os.path.join(PICTURES, "timeline-two.png"), "#timeline")
 

@@ -141,6 +141,28 @@ cuda_failing_calls() {
 cuda_failing() {
     cuda_record 0 "$@" > /dev/null && cp "$scratch/seen" "$scratch/undisturbed" && cuda_failing_calls "$@"
 }
+# The recorder reads clocks and power: a value that NVML does not give is left out, and nothing else.
+nvml_record() {
+    rm -f "$scratch/nvml.ridge"
+    RIDGE_PROBE_LIBRARY=$library RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib \
+        "$build/ridge" record --backend cuda -q -o "$scratch/nvml.ridge" -- "$scratch/cuda_target" for_a_second 20 &&
+        "$build/ridge" report "$scratch/nvml.ridge" --json > "$scratch/nvml.json" &&
+        grep -q '"kernel_count": *[1-9]' "$scratch/nvml.json" && "$build/ridge" info "$scratch/nvml.ridge" > "$scratch/nvml.info"
+}
+nvml_failing() {
+    local nth
+    nvml_record && grep -q 'counter' "$scratch/nvml.info" || { cat "$scratch/nvml.info"; return 1; }
+    for ((nth = 1; nth < 12; nth++)); do
+        rm -f "$scratch/failed"
+        STANDIN_NVML=$nth STANDIN_FAILED=$scratch/failed nvml_record || {
+            echo "call $nth, $(cat "$scratch/failed"), failed"
+            return 1
+        }
+        [ -e "$scratch/failed" ] || break
+    done
+    echo "$nth calls"
+    [ $nth -gt 6 ]
+}
 cuda_taken() { STANDIN=taken cuda_record 0 plain && seen '0 meta cuda.missing: another profiler uses CUPTI .*'; }
 cuda_old() { STANDIN=old cuda_record 0 plain && seen '0 meta cuda.missing: CUPTI is too old .*'; }
 cuda_refused() { STANDIN=refused cuda_record 0 plain && seen '0 meta cuda.missing: the driver restricts CUPTI .*'; }
@@ -163,6 +185,8 @@ elif ! {
         build $cc -fPIC -shared -Wl,-soname,libcupti.so.13 -o "$scratch/lib/libcupti.so.13" "$scratch/empty.c" &&
         build $cc -fPIC -shared -Wl,-z,lazy -Wl,--no-as-needed -o "$scratch/lib/libframework.so" \
             "$here/framework.c" "$scratch/lib/libcupti.so.13" "$scratch/lib/libcuda.so.1" &&
+        build $cc -fPIC -shared -Wl,-soname,libnvidia-ml.so.1 -o "$scratch/lib/libnvidia-ml.so.1" \
+            "$here/standin_nvml.c" &&
         build $cc ${SAN:+-fsanitize=$SAN} -o "$scratch/cuda_target" "$here/cuda_target.c" -ldl -pthread &&
         build $cc ${SAN:+-fsanitize=$SAN} -o "$scratch/launches" "$root/examples/record/launches.c" -ldl
 }; then
@@ -195,6 +219,7 @@ else
     check "CUDA: no memory left" cuda_little_memory
     check "CUDA: every call fails in its turn, launches" cuda_failing plain 3
     check "CUDA: every call fails in its turn, waits" cuda_failing waiting
+    check "NVML: every call fails in its turn" nvml_failing
     check "CUDA: CUPTI is taken" cuda_taken
     check "CUDA: CUPTI is too old" cuda_old
     check "CUDA: CUPTI is not for this user" cuda_refused

@@ -3,9 +3,9 @@
 #
 #   BUILD=build [CC=cc] [SAN=...] [PYTHON=python3] tests/vulkan/run.sh
 #
-# tests/vulkan/target.c has the programs; what they print must be the same with and without ridge. Needs a
-# Vulkan loader and a driver (lavapipe). The validation layers, wgpu-py and ncnn are used where they are
-# installed. Ends with `N passed, N failed, N skipped`.
+# tests/vulkan/target.c has the programs; what they print must be the same with and without ridge. They run on
+# tests/vulkan/standin.c, and on a Vulkan driver (lavapipe) where there is one. The validation layers, wgpu-py
+# and ncnn are used where they are installed. Ends with `N passed, N failed, N skipped`.
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=${BUILD:-build}
@@ -119,7 +119,6 @@ in_simultaneous() {
     target 0 simultaneous 10 && is 0 "SELECT count(*) FROM activity" && grep -qx 'lost      100 events' "$scratch/summary" &&
         is 1 "SELECT count(*) FROM meta WHERE value LIKE 'Vulkan: command buffers with SIMULTANEOUS_USE%'"
 }
-on_queues() { target 0 queues 10 && has_kernels; }
 on_devices() { target 0 devices 10 && is_complete && is 2 "SELECT count(*) FROM queue WHERE id > 0"; }
 with_labels() {
     target 0 labels 10 && is_sound && is 10 "SELECT count(*) FROM range WHERE name = 'attention' AND thread IS NULL" &&
@@ -178,17 +177,68 @@ with_ncnn() {
         [ "$(value "SELECT count(*) FROM activity WHERE kind = 'kernel'")" -ge 60 ]
 }
 
+# ---- The stand-in ----
+
+# with_standin FUNCTION...: in turn with its own calibration and with calibrated timestamps.
+with_standin() {
+    local calibrated
+    for calibrated in '' calibrated; do
+        STANDIN=$calibrated LD_LIBRARY_PATH=$scratch/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$@" || return 1
+    done
+}
+# Two compute queues and a transfer queue, whose fill and copy cannot be timed.
+on_queues() {
+    target 0 queues 10 && has_kernels && is 2 "SELECT count(DISTINCT queue) FROM activity" &&
+        grep -qx 'lost      20 events' "$scratch/summary" && is 20 "SELECT count(*) FROM wait WHERE kind = 'stream-wait'" &&
+        is 1 "SELECT count(*) FROM meta WHERE value LIKE 'Vulkan: a queue family without compute%'" &&
+        is 1 "SELECT count(*) FROM device WHERE name = 'Stand-in' AND vendor = 'AMD' AND label = 'vulkan:0'"
+}
+# The times are right although the counter wraps around: a dispatch takes 3 us or more, less than a second.
+with_wrap() {
+    target 0 again 200 && is_complete &&
+        is 0 "SELECT count(*) FROM activity WHERE kind = 'kernel' AND duration NOT BETWEEN 2900 AND 1000000000" &&
+        is 0 "SELECT count(*) FROM activity a JOIN call c ON a.correlation = c.correlation
+            WHERE a.start > c.end + 100000"
+}
+# Whatever the driver refuses to the probe, the program is as alone, and what is missing is counted.
+when_refused() {
+    local number all lost
+    for number in 1 2 3 4 5 6 7 8 9 10 11 12 14 16 20 30; do
+        STANDIN_FAIL=$number target 0 steps 5 || { echo "request $number"; return 1; }
+        all=$(value "SELECT count(*) FROM activity")
+        lost=$(sed -n 's/^lost      \([0-9]*\) event.*/\1/p' "$scratch/summary")
+        [ "$all" = 0 ] || is 1 "SELECT CAST(value AS INTEGER) < 1000000000 FROM meta WHERE key = 'clock.error_ns'" &&
+            is 0 "SELECT count(*) FROM activity a JOIN call c ON a.correlation = c.correlation WHERE a.start <
+                c.start - 2 * (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'clock.error_ns')" || return 1
+        [ $((all + ${lost:-0})) = 60 ] || { echo "request $number: $all of 60, ${lost:-none} lost"; return 1; }
+    done
+}
+
 [ "$(uname -s)" = Linux ] || { skip "not Linux" && finish; }
 ${CC:-cc} -O1 -g -std=gnu11 -Wall -Wextra -Werror ${SAN:+-fsanitize=$SAN} -I"$root/src" -o "$scratch/target" \
     "$here/target.c" -ldl -pthread || { echo "FAILED tests/vulkan/target.c does not compile"; failed=1; finish; }
+mkdir "$scratch/lib" && ${CC:-cc} -O1 -g -std=gnu11 -Wall -Wextra -Werror -I"$root/src" -fPIC -shared \
+    -Wl,-soname,libvulkan.so.1 -o "$scratch/lib/libvulkan.so.1" "$here/standin.c" -ldl ||
+    { echo "FAILED tests/vulkan/standin.c does not compile"; failed=1; finish; }
+"$ridge" query "$root/examples/train.ridge" 'SELECT 1' > /dev/null 2>&1 || { skip "this build has no SQLite" && finish; }
+
+check "stand-in: steps of a program" with_standin in_steps
+check "stand-in: a command buffer submitted again, while the clock wraps around" with_standin with_wrap
+check "stand-in: hundreds of command buffers" with_standin in_many
+check "stand-in: groups without barriers" with_standin in_groups
+check "stand-in: secondary command buffers" with_standin in_secondaries
+check "stand-in: several queues" with_standin on_queues
+check "stand-in: two devices" with_standin on_devices
+check "stand-in: four threads" with_standin in_threads
+check "stand-in: what the driver refuses" with_standin when_refused
+check "stand-in: a killed program" with_standin when_killed
+
 "$scratch/target" steps 1 > "$scratch/alone" 2>&1
 case $? in
 0) ;;
 77) skip "$(tail -n 1 "$scratch/alone")" && finish ;;
 *) skip "the Vulkan driver fails: $(tail -n 1 "$scratch/alone")" && finish ;;
 esac
-"$ridge" query "$root/examples/train.ridge" 'SELECT 1' > /dev/null 2>&1 || { skip "this build has no SQLite" && finish; }
-
 check "steps of a program" in_steps
 check "a command buffer submitted again" submitted_again
 check "hundreds of command buffers, one by one and together" in_many
@@ -197,7 +247,6 @@ check "twenty thousand dispatches in one command buffer" in_one_buffer
 check "secondary command buffers" in_secondaries
 check "secondary command buffers that are shared" in_shared_secondaries
 check "command buffers in use twice at a time" in_simultaneous
-check "several queues" on_queues
 check "two devices" on_devices
 check "labels and names" with_labels
 check "the program's own timestamps" with_own_queries

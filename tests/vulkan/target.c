@@ -121,9 +121,9 @@ static void load_device(struct gpu *gpu, vk_get_device_function *get) {
 #define LOAD(name, alias, result, parameters)                                                      \
     gpu->vk.name = (result(*) parameters)get(gpu->device, #name);
     VULKAN_DEVICE_FUNCTIONS(LOAD)
-    *(vk_function **)&create_layout = get(gpu->device, "vkCreatePipelineLayout");
-    *(vk_function **)&destroy_layout = get(gpu->device, "vkDestroyPipelineLayout");
-    *(vk_function **)&create_semaphore = get(gpu->device, "vkCreateSemaphore");
+    create_layout = (__typeof__(create_layout))get(gpu->device, "vkCreatePipelineLayout");
+    destroy_layout = (__typeof__(destroy_layout))get(gpu->device, "vkDestroyPipelineLayout");
+    create_semaphore = (__typeof__(create_semaphore))get(gpu->device, "vkCreateSemaphore");
 }
 
 static vk_get_instance_function *get_instance;
@@ -132,7 +132,7 @@ static vk_physical_device first_physical(void) {
     vk_result (*list)(vk_instance, uint32_t *, vk_physical_device *);
     vk_physical_device physical = NULL;
     uint32_t count = 1;
-    *(vk_function **)&list = get_instance(instance, "vkEnumeratePhysicalDevices");
+    list = (__typeof__(list))get_instance(instance, "vkEnumeratePhysicalDevices");
     if (list(instance, &count, &physical) < 0 || count == 0)
         stop(77, "no Vulkan device");
     return physical;
@@ -156,7 +156,7 @@ static void open_gpu(struct gpu *gpu) {
         .sType = 3, .queueCreateInfoCount = count, .pQueueCreateInfos = queues};
     vk_result (*create)(vk_physical_device, const struct vk_device_create_info *, const void *,
                         vk_device *);
-    *(vk_function **)&create = get_instance(instance, "vkCreateDevice");
+    create = (__typeof__(create))get_instance(instance, "vkCreateDevice");
     MUST(create(physical, &info, NULL, &gpu->device));
     load_device(gpu, (vk_get_device_function *)get_instance(instance, "vkGetDeviceProcAddr"));
     for (uint32_t pass = 0; pass < 2; pass++)
@@ -608,7 +608,7 @@ static void open_instance(void) {
     if (!library)
         stop(77, "libvulkan.so.1 is not installed");
     *(void **)&get_instance = dlsym(library, "vkGetInstanceProcAddr");
-    *(vk_function **)&create = get_instance(NULL, "vkCreateInstance");
+    create = (__typeof__(create))get_instance(NULL, "vkCreateInstance");
     info.enabledExtensionCount = has_labels = true;
     if (create(&info, NULL, &instance) != VK_SUCCESS) {
         info.enabledExtensionCount = has_labels = false;

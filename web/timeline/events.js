@@ -48,6 +48,7 @@ function launchLines(trace, row) {
         ['launched by', `${trace.strings[calls.name[launch]]}, ${formatDuration(calls.duration[launch])}`],
         ['on', thread ? thread.label : null],
         ['from call to start', delay < 0 ? `${formatDuration(delay)} (the clocks disagree)` : formatDuration(delay)],
+        ...callLines(trace, launch),
     ];
 }
 
@@ -93,13 +94,44 @@ function gapLines(trace, row) {
         ['cause', CAUSES[Math.min(CAUSES.length - 1, table.cause[row])].text],
         ['device', device ? device.display : null],
         ['ended by', next >= 0 ? eventName(trace, 'activities', next) : 'the end of the recording'],
+        ...(next >= 0 ? callLines(trace, trace.activities.launch[next]) : []),
     ];
+}
+
+// "train.py:88", or '' where the line is not known.
+export function lineName(trace, stack) {
+    const {stacks, strings} = trace;
+    return stacks.line[stack] ? `${strings[stacks.file[stack]].replace(/^.*\//, '')}:${stacks.line[stack]}` : '';
+}
+
+// Python's library and installed packages are not the program's own.
+function isOwn(trace, stack) {
+    return trace.stacks.line[stack] > 0 && !/^<|-packages\/|\/lib\/python3/.test(trace.strings[trace.stacks.file[stack]]);
+}
+
+// The innermost frame of the program's own files, else the innermost with a line; 0: none.
+export function ownFrame(trace, stack) {
+    let own = stack;
+    while (own > 0 && !isOwn(trace, own))
+        own = trace.stacks.parent[own];
+    return own || (stack > 0 && trace.stacks.line[stack] ? stack : 0);
+}
+
+// The line of a call with its text, and the frames around it.
+function callLines(trace, call) {
+    const stack = call >= 0 ? trace.calls.stack[call] : 0;
+    const own = ownFrame(trace, stack);
+    if (!own)
+        return [];
+    return [['line', `${lineName(trace, own)}  ${trace.strings[trace.stacks.source[own]] || ''}`.trim()], ...stackLines(trace, stack)];
 }
 
 function stackLines(trace, stack) {
     const frames = [];
-    for (let at = stack; at > 0 && frames.length < 24; at = trace.stacks.parent[at])
-        frames.push(trace.strings[trace.stacks.function[at]] || '?');
+    for (let at = stack; at > 0 && frames.length < 24; at = trace.stacks.parent[at]) {
+        const line = lineName(trace, at);
+        frames.push((trace.strings[trace.stacks.function[at]] || '?') + (line ? ` (${line})` : ''));
+    }
     return frames.map((frame, i) => [i === 0 ? 'in' : 'called by', frame]);
 }
 
@@ -114,7 +146,7 @@ function tableLines(trace, tableName, row) {
         return gapLines(trace, row);
     case 'calls':
         return [['kind', `call, ${CALL_CLASSES[table.class[row]]}`], of,
-            ['result', table.result[row] ? `error ${table.result[row]}` : null]];
+            ['result', table.result[row] ? `error ${table.result[row]}` : null], ...callLines(trace, row)];
     case 'ranges':
         return [['kind', `range, ${RANGE_CATEGORIES[table.category[row]]}`], of];
     case 'samples':

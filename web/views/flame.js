@@ -1,11 +1,11 @@
-// Where the host's time went: samples of its stacks, or its ranges, as a flame graph. A canvas, since
+// Where the time went: the program's lines, samples of the host's stacks, or its ranges, as a flame graph. A canvas, since
 // there may be many frames; keys move through it and a table says the same.
 
 import {isPause} from '../data.js';
 import {element} from '../dom.js';
 import {nameColour} from '../palette.js';
 import {formatCount, formatDuration, formatPercent} from '../format.js';
-import {pythonModule, treeOfPython, treeOfRanges, treeOfSamples} from './flame_tree.js';
+import {hasLines, pythonModule, treeOfLines, treeOfPython, treeOfRanges, treeOfSamples} from './flame_tree.js';
 import {asTable, bringTimeline, emptyNote, labelledSelect, traceLabel} from './parts.js';
 import {dataTable} from './table.js';
 
@@ -47,6 +47,9 @@ class FlameGraph {
         const amount = tree.unit === 'ns' ? formatDuration(tree.value[node]) : `${formatCount(tree.value[node])} samples`;
         const self = tree.unit === 'ns' ? formatDuration(tree.self[node]) : formatCount(tree.self[node]);
         const name = node === 0 ? 'everything' : tree.names[node];
+        if (tree.idle)
+            return `${name}: ${formatDuration(tree.value[node] - (tree.idle[node] || 0))} of device time, ${formatDuration(tree.idle[node] || 0)} idle before it; `
+                + `${formatPercent(tree.value[node] / tree.value[0])} of all; ${formatCount(tree.count[node])} activities`;
         return `${name}: ${amount}, ${formatPercent(tree.value[node] / tree.value[0])} of all; ${self} self`
             + (node && tree.count[node] > 1 && tree.unit === 'ns' ? `; ${formatCount(tree.count[node])} times` : '');
     }
@@ -138,10 +141,19 @@ class FlameGraph {
         const faded = above || (this.matches && this.matches[node] === 0 && node > 0);
         context.globalAlpha = faded ? 0.35 : 1;
         context.fillStyle = node === 0 ? this.page.colour('line') : this.colours[nameColour(tree.names[node])];
-        context.fillRect(left, y, Math.max(0.5, right - left - (right - left > 3 ? 1 : 0)), FLAME_ROW - 1);
+        const width = Math.max(0.5, right - left - (right - left > 3 ? 1 : 0));
+        if (tree.idle && node) { // device time from the left, then the idle time before it
+            const busy = width * (1 - (tree.idle[node] || 0) / tree.value[node]);
+            context.fillStyle = this.page.colour('idle');
+            context.fillRect(left, y, width, FLAME_ROW - 1);
+            context.fillStyle = this.page.colour('busy');
+            context.fillRect(left, y, busy, 4);
+        } else {
+            context.fillRect(left, y, width, FLAME_ROW - 1);
+        }
         context.globalAlpha = 1;
         if (right - left > 28) {
-            context.fillStyle = node === 0 || faded ? inks.ink : inks.on;
+            context.fillStyle = node === 0 || faded || tree.idle ? inks.ink : inks.on;
             this.drawName(context, node === 0 ? 'everything' : tree.names[node], left + 4, y + FLAME_ROW / 2, right - left - 8);
         }
         if (node === this.pointed)
@@ -259,6 +271,8 @@ class FlameGraph {
 function flameChoices(page) {
     const choices = [];
     page.traces.forEach((trace, index) => {
+        if (hasLines(trace))
+            choices.push({title: `${traceLabel(page, index)}lines, by device time (blue) and idle time before it`, trace: index, make: () => treeOfLines(trace)});
         if (pythonModule(trace) && trace.samples.count)
             choices.push({title: `${traceLabel(page, index)}Python functions of all threads`, trace: index, make: () => treeOfPython(trace, 0)});
         for (const [table, words, make] of [[trace.samples, 'samples', treeOfSamples], [trace.ranges, 'ranges', treeOfRanges]]) {

@@ -2,6 +2,7 @@
 // value is the time they stand for. Nodes are columns; 0 is the root.
 
 import {isPause} from '../data.js';
+import {lineName} from '../timeline/events.js';
 
 class FlameTree {
     constructor() {
@@ -98,6 +99,56 @@ export function treeOfSamples(trace, thread, module) {
         }
     }
     tree.unit = weighted ? 'ns' : 'samples';
+    return tree.settle();
+}
+
+// Does some call have a line?
+export function hasLines(trace) {
+    const {calls, stacks} = trace;
+    for (let i = 0; i < calls.count; i++)
+        if (calls.stack[i] && stacks.line[calls.stack[i]])
+            return true;
+    return false;
+}
+
+// The lines of the program by the device time of what they launched and the idle time that ended
+// with it; `idle` has the latter of each node.
+export function treeOfLines(trace) {
+    const {activities, calls, gaps, stacks, strings} = trace;
+    const tree = new FlameTree();
+    const paths = new Map();
+    tree.idle = [];
+    const pathOf = (activity) => {
+        const launch = activity >= 0 ? activities.launch[activity] : -1;
+        const stack = launch >= 0 ? calls.stack[launch] : 0;
+        if (!stack)
+            return null;
+        let path = paths.get(stack);
+        if (!path) {
+            const frames = [];
+            for (let at = stack; at > 0 && frames.length < 4096; at = stacks.parent[at])
+                frames.push(at);
+            path = [0];
+            for (const frame of frames.reverse()) {
+                const name = `${lineName(trace, frame) || strings[stacks.function[frame]]}  ${strings[stacks.source[frame]] || ''}`.trim();
+                path.push(tree.child(path[path.length - 1], name));
+            }
+            paths.set(stack, path);
+        }
+        return path;
+    };
+    const add = (activity, time, idle) => {
+        for (const node of pathOf(activity) || []) {
+            tree.value[node] += time;
+            tree.count[node] += !idle;
+            tree.idle[node] = (tree.idle[node] || 0) + (idle ? time : 0);
+        }
+    };
+    for (let i = 0; i < activities.count; i++)
+        add(i, activities.duration[i], false);
+    for (let i = 0; i < gaps.count; i++)
+        add(gaps.next[i], gaps.duration[i], true);
+    tree.unit = 'ns';
     return tree.settle();
 }
 

@@ -1,4 +1,4 @@
-/* What does quantising weights cost or gain? The same linear layer with weights of f16 and with
+/* What does quantizing weights cost or gain? The same linear layer with weights of f16 and with
  * blocks of 8 and of 4.5 bits: a small batch reads less, a large one has to unpack them.
  */
 #include <math.h>

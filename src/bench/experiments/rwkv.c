@@ -23,7 +23,7 @@ struct model {
 
 /* ---- Planning --------------------------------------------------------------------------- */
 
-/* Creating a quantised matrix needs it in f32 too, and a product of many rows its inputs and
+/* Creating a quantized matrix needs it in f32 too, and a product of many rows its inputs and
  * results. */
 static uint64_t memory_needed(const struct stage *stage, const struct model *model,
                               int64_t tokens) {

@@ -165,7 +165,7 @@ static unsigned kernel_buffer_counts(const struct kernel_plan *plan,
     return 2;
 }
 
-/* How often all of A is read: a row of B has no neighbour to share it with. */
+/* How often all of A is read: a row of B has no neighbor to share it with. */
 static uint64_t times_a(const struct kernel_plan *plan) {
     return (uint64_t)(plan->few_rows ? plan->n : divide_up(plan->n, plan->tile_columns));
 }

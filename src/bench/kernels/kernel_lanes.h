@@ -6,7 +6,7 @@
  *   NAME(x)                   x with the set's name
  *   MULTIPLY_ADD(x, y, sum)   x * y + sum of vectors
  *
- * Sums are in separate variables, so that they are registers even if the optimiser keeps arrays
+ * Sums are in separate variables, so that they are registers even if the optimizer keeps arrays
  * in memory.
  */
 typedef float NAME(floats) __attribute__((vector_size(4 * LANES)));

@@ -291,8 +291,8 @@ class Jax:
         # f16 and bf16 are computed in f32 and rounded once, as everywhere.
         def layer_norm(x, weight, bias, epsilon):
             wide = x.astype(jnp.float32)
-            centred = wide - wide.mean(-1, keepdims=True)
-            y = centred / jnp.sqrt((centred * centred).mean(-1, keepdims=True) + epsilon)
+            centered = wide - wide.mean(-1, keepdims=True)
+            y = centered / jnp.sqrt((centered * centered).mean(-1, keepdims=True) + epsilon)
             y = y if weight is None else y * weight
             return (y if bias is None else y + bias).astype(x.dtype)
 

@@ -7,7 +7,7 @@
 struct sheet {
     const struct result_set *set;
     const struct section_style *style;
-    const struct result **rows;   /* the lines of one case on several devices are neighbours */
+    const struct result **rows;   /* the lines of one case on several devices are neighbors */
     const struct result **before; /* the result each is compared with, or NULL */
     size_t count;
     bool several_devices, several_types, several_kernels;

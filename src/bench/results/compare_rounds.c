@@ -179,7 +179,7 @@ static struct interval at_any_clock(const struct result *before, const struct re
     return interval;
 }
 
-/* Whether the core itself was anything but steady meanwhile: clock or neighbours. */
+/* Whether the core itself was anything but steady meanwhile: clock or neighbors. */
 static bool core_changed(const struct result *result) {
     double slowest = 0, fastest = INFINITY, max = 0;
     for (unsigned i = 0; i < result->round_count && i < ROUNDS_MAX; i++) {

@@ -44,7 +44,7 @@ bool scale_contains(const struct scale *scale, double value);
 
 struct tick {
     double value;
-    bool labelled;
+    bool labeled;
 };
 /* 1, 2, 3 ... 9, 10, 20 ...: those of the scale, ascending; returns how many. */
 unsigned scale_ticks(const struct scale *scale, struct tick ticks[TICKS_MAX]);

@@ -22,7 +22,7 @@ struct drawing {
     struct label_space label_space; /* inside the plot */
     struct output *output;
     struct status *status;
-    unsigned unlabelled; /* dots */
+    unsigned unlabeled; /* dots */
 };
 
 /* The part of the page between the axes. */
@@ -388,7 +388,7 @@ static bool write_dot_label(struct drawing *drawing, const struct roofline_dot *
     }
     ok = ok && label_place(&drawing->label_space, x, y, drawing_label_width(buffer_as_text(&label)),
                            LABEL_HEIGHT, &box, &found, drawing->status);
-    drawing->unlabelled += !found;
+    drawing->unlabeled += !found;
     if (ok && found) {
         write_pointer(drawing, x, y, &box);
         output_printf(drawing->output, "<text x=\"%.1f\" y=\"%.1f\" class=\"label halo\">",
@@ -401,15 +401,15 @@ static bool write_dot_label(struct drawing *drawing, const struct roofline_dot *
 }
 
 bool drawing_dots(struct drawing *drawing) {
-    unsigned labelled = 0;
+    unsigned labeled = 0;
     for (size_t i = 0; i < drawing->count; i++)
         if (roofline_has_place(&drawing->dots[i]) && !write_dot(drawing, &drawing->dots[i]))
             return false;
     for (size_t i = 0; i < drawing->count; i++) {
         if (!roofline_has_place(&drawing->dots[i]))
             continue;
-        if (labelled++ >= LABELLED_MAX)
-            drawing->unlabelled++;
+        if (labeled++ >= LABELLED_MAX)
+            drawing->unlabeled++;
         else if (!write_dot_label(drawing, &drawing->dots[i]))
             return false;
     }
@@ -487,8 +487,8 @@ static void write_axes(struct drawing *drawing) {
     for (unsigned i = 0; i < count; i++) {
         double x = drawing_x(drawing, ticks[i].value);
         drawing_line(drawing, x, drawing_plot.top, x, drawing_plot.bottom,
-                     ticks[i].labelled ? "grid" : "fine");
-        if (ticks[i].labelled)
+                     ticks[i].labeled ? "grid" : "fine");
+        if (ticks[i].labeled)
             drawing_text(drawing, x, drawing_plot.bottom + 22, "muted", "middle",
                          tick_number(ticks[i].value, text));
     }
@@ -496,8 +496,8 @@ static void write_axes(struct drawing *drawing) {
     for (unsigned i = 0; i < count; i++) {
         double y = drawing_y(drawing, ticks[i].value);
         drawing_line(drawing, drawing_plot.left, y, drawing_plot.right, y,
-                     ticks[i].labelled ? "grid" : "fine");
-        if (ticks[i].labelled)
+                     ticks[i].labeled ? "grid" : "fine");
+        if (ticks[i].labeled)
             drawing_text(drawing, drawing_plot.left - 10, y + 5, "muted", "end",
                          tick_rate(ticks[i].value, "FLOP/s", text));
     }
@@ -512,10 +512,10 @@ static void write_axes(struct drawing *drawing) {
 static bool write_footnote(struct drawing *drawing) {
     char line[300];
     size_t length = (size_t)snprintf(line, sizeof line, "%s", drawing->roofs->note);
-    if (drawing->unlabelled > 0)
+    if (drawing->unlabeled > 0)
         snprintf(line + length, sizeof line - length,
                  "%s%u dots have no label for lack of space; hover over one to see its name",
-                 length ? "; " : "", drawing->unlabelled);
+                 length ? "; " : "", drawing->unlabeled);
     output_printf(drawing->output, "<text x=\"40\" y=\"%d\" class=\"small warning\">", HEIGHT - 12);
     bool ok = drawing_foreign(drawing, line, 170);
     output_printf(drawing->output, "</text>\n");

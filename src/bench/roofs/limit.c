@@ -163,13 +163,13 @@ struct limit roofs_limit(const struct roofs *roofs, const struct amount *amount)
     return limit;
 }
 
-/* Quantised weights may be multiplied as bytes or, unpacked, as halves or floats: the fastest
+/* Quantized weights may be multiplied as bytes or, unpacked, as halves or floats: the fastest
  * counts. */
 enum roof_id roofs_product_unit(const struct roofs *roofs, enum ridge_dtype dtype) {
     static const enum roof_id f32[] = {ROOF_F32, ROOF_MATRIX_F32};
     static const enum roof_id f16[] = {ROOF_F32, ROOF_F16, ROOF_MATRIX_F16};
     static const enum roof_id bf16[] = {ROOF_F32, ROOF_BF16, ROOF_MATRIX_BF16};
-    static const enum roof_id quantised[] = {ROOF_F32,        ROOF_F16,         ROOF_INT8,
+    static const enum roof_id quantized[] = {ROOF_F32,        ROOF_F16,         ROOF_INT8,
                                              ROOF_MATRIX_F16, ROOF_MATRIX_BF16, ROOF_MATRIX_INT8};
     const char *tf32 = getenv("RIDGE_TF32");
     switch (dtype) {
@@ -180,6 +180,6 @@ enum roof_id roofs_product_unit(const struct roofs *roofs, enum ridge_dtype dtyp
     case RIDGE_BF16:
         return highest(roofs, bf16, 3);
     default:
-        return highest(roofs, quantised, 6);
+        return highest(roofs, quantized, 6);
     }
 }

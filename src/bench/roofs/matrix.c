@@ -25,7 +25,7 @@ enum { PRODUCTS = ARRAY_COUNT(products), SIZES = 2, BURSTS = 2 };
 #define REST_NS 200000000
 static const int64_t sizes[SIZES] = {4096, 8192};
 
-/* A x B with the neighbours along k side by side in both, the layout that all types have. */
+/* A x B with the neighbors along k side by side in both, the layout that all types have. */
 static struct device_matmul shape_of(const struct product *product, int64_t size) {
     return (struct device_matmul){
         .ab_type = product->dtype,

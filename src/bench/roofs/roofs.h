@@ -40,7 +40,7 @@ enum roof_kind {
     X(LAUNCH_TO_START, launch_to_start, LATENCY, "launch call to start on an idle device")         \
     X(GRAPH_REPLAY, graph_replay, LATENCY, "replay of a graph of one kernel")                      \
     X(GRAPH_KERNEL, graph_kernel, LATENCY, "each further kernel of a graph")                       \
-    X(SYNCHRONIZE, synchronize, LATENCY, "synchronisation of an idle device")                      \
+    X(SYNCHRONIZE, synchronize, LATENCY, "synchronization of an idle device")                      \
     X(ROUND_TRIP, round_trip, LATENCY, "launch and wait for an empty kernel")
 
 #define ROOF_ENUM(ID, key, kind, words) ROOF_##ID,

@@ -72,7 +72,7 @@ static void rwkv_case_finish(void *context) {
     memory_free(state);
 }
 
-/* Tokens of a prompt without repeated neighbours. */
+/* Tokens of a prompt without repeated neighbors. */
 static ridge_tensor *make_tokens(ridge_device *device, const struct rwkv_shape *shape,
                                  int64_t batch, int64_t tokens, struct status *status) {
     int32_t *ids = memory_allocate((size_t)batch, (size_t)tokens * sizeof *ids, status);

@@ -14,7 +14,7 @@
 #include "bench/rwkv/load.h"
 
 /* Relative to the largest value. Products of f16 and bf16 round their inputs and results, and a
- * model does a dozen in a row in each layer; kernels for quantised weights may quantise what they
+ * model does a dozen in a row in each layer; kernels for quantized weights may quantize what they
  * are multiplied with. */
 static double tolerance_of(const struct rwkv_model *model) {
     switch (model->dtype) {

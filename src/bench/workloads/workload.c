@@ -103,13 +103,13 @@ static unsigned turns_for(const struct stage *stage, const struct set_bytes *byt
 
 static ridge_tensor *make_input(ridge_device *device, const struct workload_input *input,
                                 uint64_t seed) {
-    bool quantised = dtype_is_quantised(input->dtype);
+    bool quantized = dtype_is_quantized(input->dtype);
     ridge_scope_begin();
     ridge_tensor *x =
-        ridge_randn(device, quantised ? RIDGE_F32 : input->dtype, input->rank, input->sizes, seed);
+        ridge_randn(device, quantized ? RIDGE_F32 : input->dtype, input->rank, input->sizes, seed);
     if (input->scale != 1)
         x = ridge_mul_scalar(x, input->scale);
-    if (quantised)
+    if (quantized)
         x = ridge_quantize(x, input->dtype);
     ridge_keep(x);
     ridge_scope_end();
@@ -296,7 +296,7 @@ static bool peer(const struct stage *stage, const struct bench_case *work, struc
                                .input_count = shape.input_count};
     for (unsigned i = 0; i < shape.input_count; i++) {
         const struct workload_input *input = &shape.inputs[i];
-        if (dtype_is_quantised(input->dtype))
+        if (dtype_is_quantized(input->dtype))
             return false;
         peer->inputs[i] =
             (struct peer_input){.dtype = input->dtype, .rank = input->rank, .scale = input->scale};

@@ -11,7 +11,7 @@ struct workload_input {
     unsigned rank;
     int64_t sizes[RIDGE_RANK_MAX];
     double scale;           /* of the standard normal numbers in it */
-    enum ridge_dtype dtype; /* quantised types are made from normal numbers too */
+    enum ridge_dtype dtype; /* quantized types are made from normal numbers too */
     bool fixed;             /* small beside the others: one for all turns */
 };
 

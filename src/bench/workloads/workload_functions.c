@@ -443,10 +443,10 @@ static void shape_matmul_then(const struct bench_case *work, struct workload_sha
     shape->operations = 2;
 }
 
-/* Quantised weights meet f16 activations, as in models. */
+/* Quantized weights meet f16 activations, as in models. */
 static void shape_linear(const struct bench_case *work, struct workload_shape *shape) {
     int64_t size = work->size;
-    enum ridge_dtype dtype = dtype_is_quantised(work->dtype) ? RIDGE_F16 : work->dtype;
+    enum ridge_dtype dtype = dtype_is_quantized(work->dtype) ? RIDGE_F16 : work->dtype;
     *shape = (struct workload_shape){
         .inputs = {matrix(dtype, rows_of(work), size), weight(work->dtype, size, size, size)},
         .input_count = 2,

@@ -113,7 +113,7 @@ enum { BUFFER_BYTES = 32 << 10, BUFFERS_MAX = 1024 };
 static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY, CUPTI_KIND_SET};
 enum { KINDS = ARRAY_COUNT(kinds) };
 
-/* Serialises session_join() and session_leave(). Never taken in a callback. */
+/* Serializes session_join() and session_leave(). Never taken in a callback. */
 static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
 static unsigned members, devices;
 static const struct cupti *cupti;

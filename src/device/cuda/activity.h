@@ -30,7 +30,7 @@ struct activity_span {
     bool held;                      /* a stamp refers to it */
 };
 
-/* The spans of a device; zero-initialised. */
+/* The spans of a device; zero-initialized. */
 struct cuda_activities {
     struct cuda_activities *next; /* the next subscribed device */
     bool subscribed;

@@ -140,7 +140,7 @@ bool cuda_wait(struct cuda_device *cuda, struct status *status);
 
 /* ---- Capabilities: describe.c -------------------------------------------------------------- */
 
-/* The initialised driver and the number of its GPUs, at least one. */
+/* The initialized driver and the number of its GPUs, at least one. */
 const struct cuda_driver *cuda_initialize(unsigned *count, struct status *status);
 /* Fills the capabilities; also when it fails because nothing can be compiled for the GPU. */
 bool cuda_describe(const struct cuda_driver *driver, cuda_ordinal ordinal,

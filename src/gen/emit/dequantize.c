@@ -1,4 +1,4 @@
-/* Q8_0 and Q4_K blocks to floats on GPUs: a thread converts four neighbouring quants of a
+/* Q8_0 and Q4_K blocks to floats on GPUs: a thread converts four neighboring quants of a
  * sub-block, and for Q4_K the four that share their bytes. */
 #include "gen/dtype.h"
 #include "gen/backends.h"
@@ -34,7 +34,7 @@ bool source_dequantize_code(const struct kernel_spec *spec,
     enum ridge_dtype from = (enum ridge_dtype)spec->types[0], to = (enum ridge_dtype)spec->types[1];
     bool q4 = from == RIDGE_Q4_K;
     if (!source_is_quantized(from) || !source_is_float(to))
-        return status_fail(status, STATUS_USAGE, "%s cannot be dequantised to %s",
+        return status_fail(status, STATUS_USAGE, "%s cannot be dequantized to %s",
                            ridge_dtype_name(from), ridge_dtype_name(to));
     struct buffer *out = &generated->source;
     source_device_prelude(out, device);

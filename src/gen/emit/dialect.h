@@ -43,7 +43,7 @@
  *
  *   GROUP_SUM(x, width, scratch) GROUP_MAX GROUP_MIN          of floats
  *   GROUP_SUM_INT GROUP_MAX_INT GROUP_MIN_INT                 of ints
- *        over `width` neighbouring threads, a constant power of two; every thread of the block
+ *        over `width` neighboring threads, a constant power of two; every thread of the block
  *        takes part and every thread gets the result. scratch is IN_SHARED UINT32 *, a word for
  *        each thread of the block, not to be used for anything else before the next BARRIER(), or
  *        the next GROUP macro with another scratch; it is not used if SUBGROUP >= width.
@@ -58,7 +58,7 @@
 void source_prelude(struct buffer *out, enum device_language language, bool no_contraction);
 
 /* A buffer of a kernel, in the body a pointer called `name` to float (f32), UINT16 (f16, bf16), int
- * (i32) or UCHAR (u8 and quantised types). */
+ * (i32) or UCHAR (u8 and quantized types). */
 struct source_parameter {
     const char *name;
     enum ridge_dtype dtype;
@@ -73,7 +73,7 @@ struct source_kernel {
     unsigned threads;         /* of a block, all along x */
     unsigned blocks_per_unit; /* that should fit into a compute unit; 0: as the compiler likes */
     bool dynamic_shared;      /* kernel_code.shared_max must be more than 0 then */
-    unsigned cluster;         /* CUDA: neighbouring blocks that read each other's shared memory */
+    unsigned cluster;         /* CUDA: neighboring blocks that read each other's shared memory */
 };
 
 /* Writes everything from the type of the scalars to the start of the body; the caller writes

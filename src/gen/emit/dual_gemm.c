@@ -2,10 +2,10 @@
  * gated_mlp and lora, which are bound by reading the matrices.
  *
  * The matrices are the left ones of the units' products and x the right one, so that 8 rows of
- * x fill them. A lane loads a few neighbouring columns of each of its four k (mma.h) and
+ * x fill them. A lane loads a few neighboring columns of each of its four k (mma.h) and
  * exchanges halves of words to combine two k of a column. The warps of a block share the
  * columns and divide k; their sums are added up in shared memory in the order in which lanes
- * hold them: word j of a lane is two neighbouring columns, by two rows of x. If there are too
+ * hold them: word j of a lane is two neighboring columns, by two rows of x. If there are too
  * few columns for all units, two blocks of a cluster divide k as well.
  */
 #include "gen/backends.h"

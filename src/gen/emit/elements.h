@@ -9,8 +9,8 @@
  * compilation several times slower and the kernel no faster. */
 void source_device_prelude(struct buffer *out, const struct device_capabilities *device);
 
-/* Defines TYPE, LOAD(p, i), STORE(p, i, x) and, for those that are not quantised, LOAD_1, LOAD_2,
- * LOAD_4 and LOAD_8(p, x) of the type. A quantised type has only TYPE and LOAD. */
+/* Defines TYPE, LOAD(p, i), STORE(p, i, x) and, for those that are not quantized, LOAD_1, LOAD_2,
+ * LOAD_4 and LOAD_8(p, x) of the type. A quantized type has only TYPE and LOAD. */
 void source_element_macros(struct buffer *out, enum ridge_dtype type);
 
 /* "#define NAME value". */

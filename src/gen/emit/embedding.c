@@ -1,5 +1,5 @@
 /* Rows of a table by their indices. A thread copies one element at a time, or a 16-byte word if
- * the addresses allow it; quantised rows are read as f32. */
+ * the addresses allow it; quantized rows are read as f32. */
 #include "gen/backends.h"
 #include "gen/emit/elements.h"
 #include "gen/emit/kernel_file.h"

@@ -20,7 +20,7 @@ void scalar_layout_make(const struct program *program, struct scalar_layout *lay
 
 /* The elements that a thread processes at once, and their positions. */
 struct tile {
-    unsigned vector;      /* neighbours */
+    unsigned vector;      /* neighbors */
     unsigned count;       /* vectors */
     const char *position; /* of vector `u` of this thread in the row, an expression; or NULL when */
     const char *axes;     /* these statements define the indices axis<n> instead */

@@ -15,7 +15,7 @@ static const char random_text[] = TEXT_OF(
     RANDOM_FUNCTIONS(INLINE, CONSTANT_TABLE, int, UINT32, INT64, UINT64, LEADING_ZEROS)) "\n";
 static const char arange_text[] = TEXT_OF(ARANGE_FUNCTIONS(INLINE, int, INT64)) "\n";
 
-/* Neighbouring threads look up different rows, which CUDA's constant memory would serialise:
+/* Neighboring threads look up different rows, which CUDA's constant memory would serialize:
  * there the table is in global memory. */
 static const char *const language_macros[] = {
     [LANGUAGE_CUDA] = "#define CONSTANT_TABLE __device__ const\n"

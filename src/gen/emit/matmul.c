@@ -138,7 +138,7 @@ bool source_matmul(const struct matmul_work *work, const struct device_capabilit
     if (source_is_quantized(work->b_type) &&
         (work->b_row != 1 || (work->n > 1 && work->b_column != work->k)))
         return status_fail(status, STATUS_USAGE,
-                           "a quantised matrix is multiplied as the transpose of [n, k]");
+                           "a quantized matrix is multiplied as the transpose of [n, k]");
     struct matmul_work seen;
     request->grid[1] = request->grid[2] = 1;
     request->spec.family = KERNEL_MATMUL;

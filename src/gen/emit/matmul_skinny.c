@@ -1,7 +1,7 @@
 /* Matrix products with few rows of A, in any language: B is read once, in wide loads, and every
  * thread has partial sums for all rows.
  *
- * If B is [k][n], a thread handles a few neighbouring columns and k at a fixed stride; if it is
+ * If B is [k][n], a thread handles a few neighboring columns and k at a fixed stride; if it is
  * [n][k], a group of threads shares a few columns and walks k together. Either way k is divided
  * among the threads of one block, whose sums are combined in shared memory at the end.
  */

@@ -1,8 +1,8 @@
 /* Matrix products with few rows of A on CUDA's matrix units, so that arithmetic is never the
  * bottleneck: a warp multiplies up to 16 rows by 16 k of B at once.
  *
- * A lane's four k (mma.h) are neighbours in memory. When B is [k][n] a lane loads a few
- * neighbouring columns of each of its four k and exchanges halves of words to bring two k of
+ * A lane's four k (mma.h) are neighbors in memory. When B is [k][n] a lane loads a few
+ * neighboring columns of each of its four k and exchanges halves of words to bring two k of
  * one column together; when B is [n][k] it loads eight k of one column, which is two products'
  * worth, as they are. The warps of a block share the columns and divide k; their sums are added
  * up in shared memory in the order in which lanes hold them.

@@ -1,6 +1,6 @@
 /* Matrix products of any shape and strides: each block computes a tile of the result from tiles of
  * A and B in shared memory, each thread a few rows and columns of it in registers. B may be
- * quantised: its weights are read one by one into the tile, which every row of it then shares.
+ * quantized: its weights are read one by one into the tile, which every row of it then shares.
  */
 #include "base/array.h"
 #include "gen/emit/matmul.h"
@@ -14,7 +14,7 @@ enum tiled_choice {
     TILE_DEPTH,
     THREAD_ROWS, /* of a thread's part of it */
     THREAD_COLUMNS,
-    A_ALONG_K, /* neighbours in memory are neighbours along k */
+    A_ALONG_K, /* neighbors in memory are neighbors along k */
     B_ALONG_K,
 };
 

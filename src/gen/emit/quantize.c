@@ -2,7 +2,7 @@
  * src/gen/native/simd/quantize.c, with the same order of operations.
  *
  * Q8_0: one thread per block of weights. Q4_K: one block of threads per block of weights; the
- * sixteen roundings of a part are tried by sixteen neighbouring threads.
+ * sixteen roundings of a part are tried by sixteen neighboring threads.
  */
 #include "gen/backends.h"
 #include "gen/emit/elements.h"
@@ -32,7 +32,7 @@ bool source_quantize_code(const struct kernel_spec *spec, const struct device_ca
     enum ridge_dtype to = (enum ridge_dtype)spec->types[0], from = (enum ridge_dtype)spec->types[1];
     bool q4 = to == RIDGE_Q4_K;
     if (!source_is_quantized(to) || !source_is_float(from))
-        return status_fail(status, STATUS_USAGE, "%s cannot be quantised to %s",
+        return status_fail(status, STATUS_USAGE, "%s cannot be quantized to %s",
                            ridge_dtype_name(from), ridge_dtype_name(to));
     struct buffer *out = &generated->source;
     source_device_prelude(out, device);

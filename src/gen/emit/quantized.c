@@ -1,4 +1,4 @@
-/* Products with few rows by a quantised B, in any language: a group of threads shares a few
+/* Products with few rows by a quantized B, in any language: a group of threads shares a few
  * columns of B and walks their blocks together, each thread 32 weights of Q4_K or 8 of Q8_0 at
  * a time.
  *

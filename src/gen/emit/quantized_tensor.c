@@ -1,6 +1,6 @@
 /* Products by a Q4_K matrix on CUDA's matrix units, bound by reading the matrix.
  *
- * A warp takes 16 columns of B (lines of the quantised [n][k]) and a block of 256 weights of each
+ * A warp takes 16 columns of B (lines of the quantized [n][k]) and a block of 256 weights of each
  * at a time: the weights are the left matrix of a product here, x the right one. Weights become f16
  * without a conversion: their 4 bits are a subnormal number, q times 2^-24 (or 2^-20, where they
  * lie 4 bits higher), which a product takes exactly.

@@ -92,7 +92,7 @@ static bool is_narrow(const struct program *program, const struct program_shape 
 
 /* ---- Vectors ----------------------------------------------------------------------------- */
 
-static bool walks_neighbours(const struct program *program, unsigned slot) {
+static bool walks_neighbors(const struct program *program, unsigned slot) {
     return program->rank && program->operands[slot].strides[program->rank - 1] == STRIDE_ONE;
 }
 
@@ -101,7 +101,7 @@ static bool is_aligned(const struct program *program, const struct program_shape
                        unsigned slot, unsigned vector) {
     unsigned bytes = element_bytes(program, slot);
     int64_t needed = vector * bytes < 16 ? vector * bytes : 16;
-    if (!walks_neighbours(program, slot) || shape->alignment[slot] % needed != 0)
+    if (!walks_neighbors(program, slot) || shape->alignment[slot] % needed != 0)
         return false;
     for (unsigned axis = 0; axis + 1 < program->rank; axis++)
         if (shape->strides[slot][axis] * bytes % needed != 0)
@@ -122,19 +122,19 @@ static unsigned aligned_operands(const struct program *program, const struct pro
  * aligned for at least half of the operands that could use it. */
 static unsigned choose_vector(const struct program *program, const struct program_shape *shape,
                               bool tail) {
-    unsigned neighbours = 0, smallest = 4;
+    unsigned neighbors = 0, smallest = 4;
     for (unsigned i = 0; i < program->operand_count; i++)
-        if (walks_neighbours(program, i)) {
-            neighbours++;
+        if (walks_neighbors(program, i)) {
+            neighbors++;
             if (element_bytes(program, i) < smallest)
                 smallest = element_bytes(program, i);
         }
-    if (neighbours == 0)
+    if (neighbors == 0)
         return 1;
     int64_t last = shape->sizes[program->rank - 1];
     for (unsigned vector = smallest == 4 ? 4 : 8; vector > 1; vector /= 2) {
         unsigned aligned = (unsigned)__builtin_popcount(aligned_operands(program, shape, vector));
-        if ((last % vector == 0 || (tail && last >= vector)) && aligned * 2 >= neighbours)
+        if ((last % vector == 0 || (tail && last >= vector)) && aligned * 2 >= neighbors)
             return vector;
     }
     return 1;
@@ -177,7 +177,7 @@ static unsigned map_vectors(const struct program *program, const struct passes *
     return vectors;
 }
 
-/* Operands that walk their neighbours along `axis` while the results do so along the last one. */
+/* Operands that walk their neighbors along `axis` while the results do so along the last one. */
 static unsigned transposed_operands(const struct program *program,
                                     const struct program_shape *shape, const struct passes *passes,
                                     unsigned axis) {
@@ -188,7 +188,7 @@ static unsigned transposed_operands(const struct program *program,
             program->operands[self->slot].strides[program->rank - 1] == STRIDE_ANY &&
             shape->strides[self->slot][axis] == 1)
             mask |= 1u << self->slot;
-        if (self->op == OP_STORE && !walks_neighbours(program, self->slot))
+        if (self->op == OP_STORE && !walks_neighbors(program, self->slot))
             return 0;
     }
     return mask;
@@ -251,7 +251,7 @@ struct rows {
     unsigned vector;
     unsigned held;  /* values of an element that registers hold at a time, roughly */
     unsigned bytes; /* that an element loads */
-    bool across;    /* neighbours in memory are neighbouring rows */
+    bool across;    /* neighbors in memory are neighboring rows */
 };
 
 static void describe_rows(const struct program *program, const struct program_shape *shape,
@@ -269,7 +269,7 @@ static void describe_rows(const struct program *program, const struct program_sh
         rows->held += passes.held[i] || (load && passes.pass[i] == 0);
         if (!load && !(self->op == OP_STORE && !passes_row_store(program, &passes, i)))
             continue;
-        if (walks_neighbours(program, self->slot))
+        if (walks_neighbors(program, self->slot))
             along++;
         else if (program->outer && shape->strides[self->slot][program->outer - 1] == 1)
             across++;

@@ -9,7 +9,7 @@ enum {
     CHOICE_ALIGNED, /* bit i: operand i's vectors are aligned to their size (at most 16 bytes) */
     CHOICE_EXACT,   /* the tile is the row: nothing to check */
     CHOICE_TAIL,    /* SCHEDULE_MAP: the elements are not whole vectors */
-    CHOICE_ACROSS,  /* SCHEDULE_MAP: bit i: operand i has its neighbours along another axis, */
+    CHOICE_ACROSS,  /* SCHEDULE_MAP: bit i: operand i has its neighbors along another axis, */
     CHOICE_ACROSS_AXIS, /* this one, which is read through shared memory */
 };
 

@@ -1,4 +1,4 @@
-/* Writes the functions that read quantised weights. */
+/* Writes the functions that read quantized weights. */
 #include "gen/emit/weights.h"
 
 #include "gen/emit/kernel_file.h"

@@ -1,4 +1,4 @@
-/* Quantised weights in kernel source, as laid out in gen/native/blocks.h. */
+/* Quantized weights in kernel source, as laid out in gen/native/blocks.h. */
 #ifndef RIDGE_GEN_EMIT_WEIGHTS_H
 #define RIDGE_GEN_EMIT_WEIGHTS_H
 

@@ -171,7 +171,7 @@ for (int first = BLOCK_X / SPLIT * COLUMNS; first < SIZE_N; first += GRID_X / SP
         float value = FMA(SCALE, low_rank, FIRST_SUM(row, low));
 
 // section: end
-// No block exits or starts another strip while a neighbour reads its sums.
+// No block exits or starts another strip while a neighbor reads its sums.
         STORE(result, (INT64)row * SIZE_N + first + low, value);
     }
     BARRIER();

@@ -25,7 +25,7 @@
     }
 
 // section: body
-// One column of padding avoids bank conflicts between neighbouring threads that write a column.
+// One column of padding avoids bank conflicts between neighboring threads that write a column.
 SHARED float tile_a[TILE_DEPTH][TILE_ROWS + 1];
 SHARED float tile_b[TILE_DEPTH][TILE_COLUMNS + 1];
 int thread = (int)THREAD_X;

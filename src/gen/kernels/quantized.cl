@@ -1,4 +1,4 @@
-// Products with few rows of A by a quantised B, in any language; gen/emit/quantized.c describes
+// Products with few rows of A by a quantized B, in any language; gen/emit/quantized.c describes
 // the method.
 
 // section: macros

@@ -89,7 +89,7 @@ for (INT64 first_row = BLOCK_Y * (INT64)ROWS; first_row < SIZE_M;
 
 // section: stage
 // Fills the stage with `count` blocks from `base` on, 8 elements of a row of A per thread. Four
-// neighbouring threads hold the 32 that share a sum and a unit.
+// neighboring threads hold the 32 that share a sum and a unit.
 for (int e = THREAD_X; e < count * ROWS * 32; e += THREADS) {
     int unit = e % 32, block = e / 32 % count, i = e / 32 / count;
     float x[8] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};

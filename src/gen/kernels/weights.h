@@ -1,4 +1,4 @@
-// Reads weights of quantised blocks, laid out as in gen/native/blocks.h.
+// Reads weights of quantized blocks, laid out as in gen/native/blocks.h.
 
 // section: half
 INLINE float weights_half(GLOBAL const UCHAR *p) {

@@ -1,4 +1,4 @@
-/* Memory layout of quantised weights, identical to GGUF (little-endian).
+/* Memory layout of quantized weights, identical to GGUF (little-endian).
  *
  * Q8_0: 32 weights w[i] = scale * quants[i].
  *

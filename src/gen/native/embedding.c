@@ -1,4 +1,4 @@
-/* Rows of a table at indices, on the CPU. Rows of plain types are copied, quantised ones become
+/* Rows of a table at indices, on the CPU. Rows of plain types are copied, quantized ones become
  * f32; an index out of range gives zeros. */
 #include "gen/backends.h"
 #include "gen/dtype.h"
@@ -10,7 +10,7 @@ struct embedding_plan {
     int64_t type; /* enum ridge_dtype of the table */
     int64_t rows, count, unit_rows;
     int64_t table_stride, result_stride; /* bytes from row to row */
-    int64_t blocks;                      /* of a row, when it is quantised */
+    int64_t blocks;                      /* of a row, when it is quantized */
 };
 
 enum { UNIT_BYTES = 64 * 1024 }; /* of the result */

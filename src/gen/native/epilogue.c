@@ -20,7 +20,7 @@ static const int64_t *strides_of(const struct program *program, const int64_t *s
     return scalars + program->rank * (1u + operand);
 }
 
-/* The product itself is stored, to rows of neighbours. */
+/* The product itself is stored, to rows of neighbors. */
 static bool only_stores(const struct program *program, const int64_t *scalars) {
     return program->instruction_count == 2 && program->instructions[0].op == OP_ACCUMULATOR &&
            program->instructions[1].op == OP_STORE &&

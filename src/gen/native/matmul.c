@@ -216,7 +216,7 @@ static enum matmul_path plan_path(struct matmul_plan *plan, enum ridge_dtype b_t
 static bool check(const struct matmul_work *work, struct status *status) {
     if (!is_float(work->a_type) || !(is_float(work->b_type) || is_quantized(work->b_type)))
         return status_fail(status, STATUS_USAGE,
-                           "a matrix product takes f32, f16 or bf16, and quantised weights on the "
+                           "a matrix product takes f32, f16 or bf16, and quantized weights on the "
                            "right, not %s x %s; cast first",
                            ridge_dtype_name(work->a_type), ridge_dtype_name(work->b_type));
     if (!is_quantized(work->b_type))

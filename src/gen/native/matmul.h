@@ -3,9 +3,9 @@
  *
  * There are three methods, selected in native_matmul():
  *   packed     A and B are copied block by block into panels that suit the registers, widened or
- *              dequantised on the way: for everything that is not one of the others.
+ *              dequantized on the way: for everything that is not one of the others.
  *   streamed   few rows, B dense with a contiguous axis: B is read once, where it lies.
- *   quantized  few rows, B quantised: likewise, against rows of A in 16-bit integers.
+ *   quantized  few rows, B quantized: likewise, against rows of A in 16-bit integers.
  */
 #ifndef RIDGE_GEN_NATIVE_MATMUL_H
 #define RIDGE_GEN_NATIVE_MATMUL_H
@@ -20,7 +20,7 @@ enum {
     MATMUL_FEW_ROWS = 8,           /* maximum, for the methods that do not pack */
     MATMUL_STREAM_DEPTH = 2048,    /* of A's rows that are widened at a time */
     MATMUL_STREAM_COLUMNS = 512,   /* of a unit, at most */
-    MATMUL_DEQUANTIZED_DEPTH = 256 /* of columns that are dequantised at a time */
+    MATMUL_DEQUANTIZED_DEPTH = 256 /* of columns that are dequantized at a time */
 };
 
 /* All members are 64 bits wide: these are the first scalars of the launch; the epilogue's follow.

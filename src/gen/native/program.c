@@ -85,7 +85,7 @@ static unsigned leading_operand(const struct program *program) {
     return 0;
 }
 
-/* The axis of those along which the operand's elements are neighbours, or `last`. */
+/* The axis of those along which the operand's elements are neighbors, or `last`. */
 static unsigned unit_axis(const struct program_shape *shape, unsigned operand, unsigned first,
                           unsigned last) {
     unsigned axis = first;

@@ -44,7 +44,7 @@ static int64_t size(const struct walk *walk, unsigned axis) {
     return axis < walk->run.steps->rank ? walk->sizes[axis] : 1;
 }
 
-/* Whether some operand has neighbours along the lines' axis but not along the other: then a tile is
+/* Whether some operand has neighbors along the lines' axis but not along the other: then a tile is
  * as square as whole lines of cache allow. */
 static bool transposes(const struct walk *walk) {
     for (unsigned i = 0; i < walk->run.steps->operand_count; i++)

@@ -1,11 +1,11 @@
-/* Quantising on the CPU and back: what to launch. The arithmetic is in simd/quantize.c and
+/* Quantizing on the CPU and back: what to launch. The arithmetic is in simd/quantize.c and
  * simd/dequantize.c. */
 #include "gen/native/quantize.h"
 
 #include "gen/backends.h"
 
 static bool request_blocks(const struct quantize_work *work, enum kernel_family family,
-                           enum ridge_dtype quantised, int64_t unit_blocks,
+                           enum ridge_dtype quantized, int64_t unit_blocks,
                            struct kernel_request *request) {
     struct quantize_plan plan = {
         .from = work->from,
@@ -13,7 +13,7 @@ static bool request_blocks(const struct quantize_work *work, enum kernel_family 
         .blocks = work->blocks,
         .unit_blocks = unit_blocks,
     };
-    plan_request(request, family, quantised, plan_units(plan.blocks, plan.unit_blocks), &plan,
+    plan_request(request, family, quantized, plan_units(plan.blocks, plan.unit_blocks), &plan,
                  sizeof plan);
     return true;
 }

@@ -1,4 +1,4 @@
-/* The plan of quantising and dequantising on the CPU. */
+/* The plan of quantizing and dequantizing on the CPU. */
 #ifndef RIDGE_GEN_NATIVE_QUANTIZE_H
 #define RIDGE_GEN_NATIVE_QUANTIZE_H
 
@@ -14,7 +14,7 @@ struct quantize_plan {
 SIMD_DECLARE(native_function, quantize)
 SIMD_DECLARE(native_function, dequantize)
 
-/* `blocks` blocks of a quantised type as f32. */
+/* `blocks` blocks of a quantized type as f32. */
 typedef void dequantize_function(float *to, enum ridge_dtype type, const void *from,
                                  int64_t blocks);
 SIMD_DECLARE(dequantize_function, dequantize_blocks)

@@ -55,7 +55,7 @@ struct tile_functions {
     unsigned lanes;
     /* By the type of the operands (of the two to choose from, for "where"), then by operation. */
     tile_expression *const (*expressions)[OP_EXPRESSIONS];
-    tile_convert *load[RIDGE_DTYPES], *store[RIDGE_DTYPES]; /* NULL for quantised types */
+    tile_convert *load[RIDGE_DTYPES], *store[RIDGE_DTYPES]; /* NULL for quantized types */
     tile_convert *stream[RIDGE_DTYPES]; /* store, past the caches; NULL where that is not better */
     void (*fence)(void);                /* before other threads read streamed data */
     tile_convert *fill; /* `count` values, whole vectors, that are all the first one of `from` */

@@ -75,12 +75,15 @@ extern const struct opencl_hook opencl_command_extensions[], opencl_queue_extens
 
 enum { OPENCL_DEVICES = SPOOL_DEVICES_EACH };
 
-/* The difference between CLOCK_MONOTONIC and a device's clock is between `low` and `high`. */
+/* The difference between CLOCK_MONOTONIC and a device's clock at a time; at 0: unknown. */
+struct opencl_bounds {
+    int64_t low, high, at;
+};
 struct opencl_clock {
-    int64_t low, high;
-    int64_t at;       /* when they were last updated; 0: never */
-    int64_t reported; /* error bound in the trace */
-    bool timer_wrong; /* clGetDeviceAndHostTimer() contradicts the events */
+    struct opencl_bounds last;  /* after the last command that was read */
+    struct opencl_bounds timer; /* of the last reading of the device's timer */
+    int64_t reported;           /* error bound in the trace */
+    bool timer_wrong;           /* clGetDeviceAndHostTimer() contradicts the events */
 };
 
 /* A root device: sub-devices share it. Never freed. */
@@ -127,7 +130,7 @@ struct opencl_call {
     uint32_t correlation;
     cl_int result;
 };
-void opencl_put_call(struct spool_lane *lane, const struct opencl_call *call);
+void opencl_put_call(struct probe_thread *thread, const struct opencl_call *call);
 
 /* A host call that launches nothing. opencl_call_end() restores errno. */
 struct opencl_host_call {
@@ -152,8 +155,9 @@ struct opencl_command {
     const char *name; /* never freed; NULL: that of its kind */
     uint32_t grid[3], block[3], graph;
     uint64_t bytes;
-    int64_t start, end, queued; /* of the device's clock, once read; queued 0: not read */
-    int64_t seen;               /* when its end was seen, on CLOCK_MONOTONIC */
+    int64_t start, end, queued;  /* of the device's clock, once read; queued 0: not read */
+    int64_t seen;                /* when its end was seen, on CLOCK_MONOTONIC */
+    struct opencl_bounds bounds; /* of the clock, once learnt */
 };
 
 /* Takes over the command's event. Fails when the event will not be read. Not between probe_enter()
@@ -161,6 +165,8 @@ struct opencl_command {
 bool opencl_await(const struct opencl_command *command);
 /* Reads what is complete now, before the driver may forget it. */
 void opencl_events_collect(void);
+/* Likewise after a synchronisation, if there are enough of them to be worth it. */
+void opencl_events_synchronised(void);
 /* A queue was created in this process: starts the reader once. */
 void opencl_events_start(void);
 /* Counts a command whose times are unknown. */
@@ -187,14 +193,15 @@ void opencl_put_queue_wait(struct spool_lane *lane, const struct opencl_queue *q
 
 /* ---- Clock: with the lock of opencl_events.c --------------------------------------------- */
 
-/* Adds what the device's timer shows. */
+enum { OPENCL_BATCH = 1024 }; /* commands that are converted together */
+
+/* Reads the device's timer, for the next opencl_time_learn(). */
 void opencl_time_read_timer(struct opencl_device *device);
-/* Adds what completed commands show; they may be of several devices. */
-void opencl_time_learn(const struct opencl_command *commands);
-/* The time on CLOCK_MONOTONIC. */
-int64_t opencl_time_convert(const struct opencl_clock *clock, int64_t time);
-/* The largest error of a conversion. */
-int64_t opencl_time_error(const struct opencl_clock *clock);
+/* Fills in the bounds of completed commands, a batch at most; they may be of several devices. */
+void opencl_time_learn(struct opencl_command *commands);
+/* The time on CLOCK_MONOTONIC, and its largest error. */
+int64_t opencl_time_convert(const struct opencl_bounds *bounds, int64_t time);
+int64_t opencl_time_error(const struct opencl_bounds *bounds);
 
 /* ---- Memory ------------------------------------------------------------------------------ */
 

@@ -29,7 +29,8 @@ static void put_record(struct spool_lane *lane, uint32_t text, const struct spoo
     spool_publish(lane);
 }
 
-void opencl_put_call(struct spool_lane *lane, const struct opencl_call *call) {
+void opencl_put_call(struct probe_thread *thread, const struct opencl_call *call) {
+    struct spool_lane *lane = thread->lane;
     int64_t duration = call->end - call->start;
     struct spool_call record = {
         .start = call->start,
@@ -37,6 +38,7 @@ void opencl_put_call(struct spool_lane *lane, const struct opencl_call *call) {
         .correlation = call->correlation,
         .result = call->result,
         .class = (uint8_t)call->class,
+        .stack = probe_stack(thread, call->class) & 0xFFFFFF,
     };
     put_record(lane, spool_constant(lane, call->name), &record);
     if (record.duration == UINT32_MAX) {
@@ -59,7 +61,7 @@ static struct probe_thread *enter_after(const struct opencl_host_call *begun,
     call->start = begun->start;
     call->end = clock_now();
     call->correlation = opencl_next_correlation();
-    opencl_put_call(thread->lane, call);
+    opencl_put_call(thread, call);
     return thread;
 }
 
@@ -86,6 +88,7 @@ static cl_int our_clFinish(cl_command_queue queue) {
         opencl_put_queue_wait(thread->lane, &known, call.correlation, call.start, call.end);
         probe_leave(thread);
     }
+    opencl_events_synchronised();
     errno = error;
     return result;
 }
@@ -100,6 +103,7 @@ static cl_int our_clWaitForEvents(cl_uint count, const cl_event *events) {
         opencl_put_event_wait(thread->lane, call.correlation, call.start, call.end, count, events);
         probe_leave(thread);
     }
+    opencl_events_synchronised();
     errno = error;
     return result;
 }

@@ -168,8 +168,12 @@ static void await(struct enqueue *enqueue) {
     }
 }
 
+/* A blocking call has a name of its own: it is a launch and a wait. */
+#define BLOCKING_MARK " (blocking)"
+
 static void enqueue_end(struct enqueue *enqueue, const char *name, enum call_class class,
                         cl_int result) {
+    bool blocks = class == CALL_COPY && strstr(name, BLOCKING_MARK);
     struct opencl_command *command = &enqueue->command;
     if (!command->call_start)
         return;
@@ -177,12 +181,12 @@ static void enqueue_end(struct enqueue *enqueue, const char *name, enum call_cla
     command->call_end = clock_now();
     struct probe_thread *thread = probe_enter();
     if (thread) {
-        opencl_put_call(thread->lane, &(struct opencl_call){.name = name,
-                                                            .class = class,
-                                                            .start = command->call_start,
-                                                            .end = command->call_end,
-                                                            .correlation = command->correlation,
-                                                            .result = result});
+        opencl_put_call(thread, &(struct opencl_call){.name = name,
+                                                      .class = class,
+                                                      .start = command->call_start,
+                                                      .end = command->call_end,
+                                                      .correlation = command->correlation,
+                                                      .result = result});
         if (result == CL_SUCCESS && enqueue->given && command->queue.device)
             opencl_event_made(*enqueue->event, &command->queue, command->correlation);
         if (result == CL_SUCCESS && enqueue->count)
@@ -193,6 +197,8 @@ static void enqueue_end(struct enqueue *enqueue, const char *name, enum call_cla
     }
     if (result == CL_SUCCESS && command->kind)
         await(enqueue);
+    if (blocks)
+        opencl_events_synchronised();
     errno = error;
 }
 
@@ -281,8 +287,7 @@ static void set_fill(struct opencl_command *command, uint64_t bytes) {
 
 /* ---- Functions --------------------------------------------------------------------------- */
 
-/* A blocking call has a name of its own: it is a launch and a wait. */
-#define BLOCKING(function) (blocking ? #function " (blocking)" : #function)
+#define BLOCKING(function) (blocking ? #function BLOCKING_MARK : #function)
 
 /* The parameters of all these functions begin with `queue` and end with `count`, `waits` and
  * `event`. `describe` fills in the command. */

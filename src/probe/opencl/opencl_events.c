@@ -1,9 +1,12 @@
 /* Reads the times of completed commands.
  *
- * A command waits in a list with a reference to its event until it has completed. A thread looks
- * ten times a second, and earlier when many commands wait, so that the program's threads pay only
- * for the event itself. Events of an in-order queue complete in order, so the first that has not
- * completed ends the search. At exit() the rest is read; afterwards the driver is not called again.
+ * A command waits in a list with a reference to its event until it has completed. Drivers serialise
+ * their calls, so a second thread that reads events while the program enqueues delays every call of
+ * both. Therefore the program's own thread reads them: after it has waited for the device, when
+ * there are enough of them, and now and then when very many wait. A thread of the probe reads them
+ * while the program enqueues nothing or little. Events of an in-order queue complete in order, so
+ * the first that has not completed ends the search. At exit() the rest is read; afterwards the
+ * driver is not called again.
  *
  * The program may add commands at any time (incoming_lock, held for a few instructions); reading is
  * serialised by `lock`. A child of fork() has no reader until it creates a queue of its own.
@@ -21,11 +24,12 @@
 #include "spool/pages.h"
 
 enum {
-    INTERVAL_NS = 100000000,
-    WAKE_COMMANDS = 2048,     /* waiting commands that wake the reader */
-    HELP_COMMANDS = 1 << 16,  /* that make the enqueueing thread read some */
+    INTERVAL_NS = 20000000,   /* between two looks of the reader */
+    QUIET_NS = 20000000,      /* without a command, after which the reader reads */
+    OVERDUE_NS = 200000000,   /* after which it reads in any case */
+    SYNC_COMMANDS = 64,       /* waiting commands that are read after a synchronisation */
+    HELP_COMMANDS = 8192,     /* that make the enqueueing thread read */
     COMMANDS_MAX = 1 << 20,   /* later ones are not timed */
-    BATCH = 1024,             /* commands that are converted together */
     BUCKETS = 64,             /* lists of waiting commands, by queue */
     QUEUED_FIRST = 512,       /* commands whose queueing time is read, */
     QUEUED_INTERVAL = 16,     /* and of the later ones, one of these */
@@ -65,12 +69,13 @@ static struct bucket {
     bool mixed;      /* has commands of several queues */
 } buckets[BUCKETS];
 static struct spool_lane *lane;
-static uint32_t reads; /* commands read so far */
+static uint32_t reads;         /* commands read so far */
+static int64_t last_collected; /* time */
 static bool finished;
 
-static _Atomic uint32_t wake;       /* the reader should look now */
-static _Atomic int64_t owner;       /* the process that has a reader; NO_OWNER in its children */
-static _Atomic uint32_t start_lock; /* see opencl_events_start() */
+static _Atomic int64_t last_command; /* when the program enqueued its last command */
+static _Atomic int64_t owner;        /* the process that has a reader; NO_OWNER in its children */
+static _Atomic uint32_t start_lock;  /* see opencl_events_start() */
 
 void opencl_count_untimed(enum opencl_untimed reason) {
     atomic_fetch_add_explicit(&untimed[reason], 1, memory_order_relaxed);
@@ -114,10 +119,9 @@ bool opencl_await(const struct opencl_command *command) {
         atomic_fetch_sub(&waiting, 1);
         return false;
     }
-    if (count % WAKE_COMMANDS == 0)
-        atomic_store(&wake, 1);
-    if (count % WAKE_COMMANDS == 0 && count >= HELP_COMMANDS)
-        opencl_events_collect();
+    atomic_store_explicit(&last_command, command->call_end, memory_order_relaxed);
+    if (count % HELP_COMMANDS == 0)
+        opencl_events_synchronised();
     return true;
 }
 
@@ -159,8 +163,8 @@ static bool read_time(cl_event event, cl_uint what, int64_t *time) {
 
 /* False: the driver has no times, or impossible ones. */
 static bool read_times(struct opencl_command *command) {
-    if (!read_time(command->event, CL_PROFILING_COMMAND_START, &command->start) ||
-        !read_time(command->event, CL_PROFILING_COMMAND_END, &command->end) ||
+    if (!read_time(command->event, CL_PROFILING_COMMAND_END, &command->end) ||
+        !read_time(command->event, CL_PROFILING_COMMAND_START, &command->start) ||
         command->end < command->start)
         return false;
     command->queued = 0;
@@ -190,14 +194,20 @@ static cl_int event_status(cl_event event) {
     return result == CL_SUCCESS ? status : -1;
 }
 
-/* Reads a command that has ended with this status. False: it has no times. */
-static bool take_command(struct opencl_command *command, cl_int status) {
+/* Times are available once a command has completed; only without them its status is queried. */
+enum outcome { TIMED, UNTIMED, PENDING };
+static enum outcome read_command(struct opencl_command *command) {
+    bool timed = read_times(command);
+    cl_int status = timed ? CL_COMPLETE : event_status(command->event);
+    if (status == CL_COMPLETE && !timed) /* it may have completed in between */
+        timed = read_times(command);
+    if (status > 0)
+        return PENDING;
     command->seen = clock_now();
-    bool timed = status == CL_COMPLETE && read_times(command);
     if (!timed)
         opencl_count_untimed(status < 0 ? OPENCL_UNTIMED_FAILED : OPENCL_UNTIMED_EVENT);
     release_event(command->event);
-    return timed;
+    return timed ? TIMED : UNTIMED;
 }
 
 /* Moves completed commands with times to `read`, and others to `failed`. Returns their number. */
@@ -207,10 +217,10 @@ static uint32_t read_bucket(struct bucket *bucket, struct command_list *read,
     struct opencl_command *command = list->first, *next;
     uint32_t blocked = 0, taken = 0; /* blocked: an in-order queue whose first is not complete */
     for (; command && taken < limit; command = next) {
-        cl_int status = command->queue.stream == blocked ? 1 : event_status(command->event);
+        enum outcome outcome = command->queue.stream == blocked ? PENDING : read_command(command);
         next = command->next;
-        if (status <= 0) {
-            append(take_command(command, status) ? read : failed, command);
+        if (outcome != PENDING) {
+            append(outcome == TIMED ? read : failed, command);
             taken++;
             continue;
         }
@@ -245,8 +255,7 @@ static bool take_lane(void) {
     return true;
 }
 
-static void put_clock_error(struct opencl_clock *clock) {
-    int64_t error = opencl_time_error(clock);
+static void put_clock_error(struct opencl_clock *clock, int64_t error) {
     if (error <= clock->reported)
         return;
     struct spool_clock *record = spool_begin(lane, SPOOL_CLOCK, 0, sizeof *record);
@@ -298,15 +307,15 @@ static void put_copy(const struct opencl_command *command, int64_t start, int64_
     spool_publish(lane);
 }
 
-static void put_commands(const struct opencl_command *commands) {
+static void put_commands(struct opencl_command *commands) {
     opencl_time_learn(commands);
     for (; commands; commands = commands->next) {
         struct opencl_device *device = commands->queue.device;
         if (!device->announced)
             device->announced = opencl_announce(lane, device);
-        put_clock_error(&device->clock);
-        int64_t start = opencl_time_convert(&device->clock, commands->start);
-        int64_t end = opencl_time_convert(&device->clock, commands->end);
+        put_clock_error(&device->clock, opencl_time_error(&commands->bounds));
+        int64_t start = opencl_time_convert(&commands->bounds, commands->start);
+        int64_t end = opencl_time_convert(&commands->bounds, commands->end);
         if (commands->kind == OPENCL_KERNEL)
             put_kernel(commands, start, end);
         else
@@ -353,13 +362,14 @@ static void read_timers(void) {
 
 /* With the lock. */
 static void collect(void) {
+    last_collected = clock_now();
     take_incoming();
     read_timers();
     for (unsigned i = 0; i < BUCKETS; i++) {
-        uint32_t taken = BATCH;
-        while (buckets[i].list.first && taken == BATCH) {
+        uint32_t taken = OPENCL_BATCH;
+        while (buckets[i].list.first && taken == OPENCL_BATCH) {
             struct command_list read = {0}, failed = {0};
-            taken = read_bucket(&buckets[i], &read, &failed, BATCH);
+            taken = read_bucket(&buckets[i], &read, &failed, OPENCL_BATCH);
             if (read.first && take_lane())
                 put_commands(read.first);
             else if (read.first)
@@ -380,29 +390,39 @@ static void sleep_ns(long nanoseconds) {
     nanosleep(&pause, NULL);
 }
 
-/* False in a child of fork(), after exit(), or when the reader hangs. */
-static bool acquire(void) {
+/* False in a child of fork(), after exit(), or when another thread reads all the time. */
+static bool acquire(unsigned polls) {
     if (atomic_load(&owner) != getpid())
         return false;
-    for (unsigned i = 0; i < LOCK_POLLS; i++) {
+    for (unsigned i = 0; i < polls; i++) {
+        if (i > 0)
+            sleep_ns(LOCK_POLL_NS);
         if (pthread_mutex_trylock(&lock) == 0) {
             if (!finished)
                 return true;
             pthread_mutex_unlock(&lock);
             return false;
         }
-        sleep_ns(LOCK_POLL_NS);
     }
     return false;
 }
 
-void opencl_events_collect(void) {
+static void collect_with(unsigned polls) {
     int error = errno;
-    if (atomic_load_explicit(&waiting, memory_order_relaxed) > 0 && acquire()) {
+    if (atomic_load_explicit(&waiting, memory_order_relaxed) > 0 && acquire(polls)) {
         collect();
         pthread_mutex_unlock(&lock);
     }
     errno = error;
+}
+
+void opencl_events_collect(void) {
+    collect_with(LOCK_POLLS);
+}
+
+void opencl_events_synchronised(void) {
+    if (atomic_load_explicit(&waiting, memory_order_relaxed) >= SYNC_COMMANDS)
+        collect_with(1);
 }
 
 static void collect_measured(void) {
@@ -411,16 +431,21 @@ static void collect_measured(void) {
     cost_add_ns(clock_read(CLOCK_THREAD_CPUTIME_ID) - before);
 }
 
+/* The program enqueues nothing, or so little that nothing was read for a while. */
+static bool should_read(void) {
+    int64_t now = clock_now();
+    return now - atomic_load_explicit(&last_command, memory_order_relaxed) > QUIET_NS ||
+           now - last_collected > OVERDUE_NS;
+}
+
 static void *read_periodically(void *nothing) {
-    enum { STEPS = 5 };
     bool go_on = true;
     (void)nothing;
     while (go_on) {
-        for (unsigned i = 0; i < STEPS && !atomic_exchange(&wake, 0); i++)
-            sleep_ns(INTERVAL_NS / STEPS);
+        sleep_ns(INTERVAL_NS);
         pthread_mutex_lock(&lock);
         go_on = !finished;
-        if (go_on && (atomic_load(&waiting) > 0))
+        if (go_on && atomic_load(&waiting) > 0 && should_read())
             collect_measured();
         pthread_mutex_unlock(&lock);
     }
@@ -430,7 +455,7 @@ static void *read_periodically(void *nothing) {
 /* At exit(), on any thread, while other threads may still run. */
 static void read_at_exit(void) {
     int error = errno;
-    if (acquire()) {
+    if (acquire(LOCK_POLLS)) {
         collect();
         finished = true;
         uint32_t left = atomic_load(&waiting);

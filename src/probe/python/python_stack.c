@@ -16,6 +16,10 @@
 #include "spool/pages.h"
 #include "trace/schema.h"
 
+_Static_assert((int)CPYTHON_LNOTAB == SPOOL_LNOTAB && (int)CPYTHON_LINETABLE == SPOOL_LINETABLE &&
+                   (int)CPYTHON_LOCATIONS == SPOOL_LOCATIONS,
+               "the spool has the numbers of the layouts");
+
 enum {
     STACKS = 4096,       /* remembered by their hash */
     NODES = 1 << 16,     /* per thread; then numbering starts again */

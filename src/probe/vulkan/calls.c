@@ -40,6 +40,7 @@ int64_t vulkan_put_call(const struct vulkan_call *call) {
         .correlation = call->correlation,
         .result = call->result,
         .class = call->class,
+        .stack = probe_stack(thread, call->class) & 0xFFFFFF,
     };
     put_call(thread->lane, spool_constant(thread->lane, call->name), &record);
     if (record.duration == UINT32_MAX) {

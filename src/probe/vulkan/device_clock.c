@@ -222,6 +222,11 @@ int64_t vulkan_clock_convert(const struct vulkan_device *device, uint32_t valid_
 
 void vulkan_clock_check(struct vulkan_device *device, int64_t early, int64_t late) {
     struct vulkan_clock *clock = &device->clock;
+    if (clock->error < 0) { /* nothing else is known */
+        clock->host_time += early / 2 - late / 2;
+        clock->error = early + late < 0 ? -(early + late) / 2 : 0;
+        return;
+    }
     int64_t shift = early > 0 ? early : late > 0 ? -late : 0;
     int64_t size = shift < 0 ? -shift : shift;
     if (shift == 0)

@@ -120,12 +120,12 @@ static vk_result create_instance(const struct vk_instance_create_info *info, con
     struct vulkan_instance *instance = locked ? free_instance() : NULL;
     if (instance) {
         *instance = (struct vulkan_instance){
-            .key = key_of(*made),
             .handle = *made,
             .get_function = get,
             .version = info->pApplicationInfo ? info->pApplicationInfo->apiVersion : 0,
         };
         fill_instance(instance);
+        atomic_store(&instance->key, key_of(*made));
     }
     if (locked)
         lock_release(&table_lock);
@@ -209,8 +209,10 @@ static bool add_device(const struct vulkan_device *made, struct vulkan_device **
     if (!lock_acquire(&table_lock))
         return false;
     *device = free_device();
-    if (*device)
+    if (*device) {
         **device = *made;
+        atomic_store(&(*device)->key, key_of(made->handle));
+    }
     lock_release(&table_lock);
     return *device != NULL;
 }
@@ -260,7 +262,6 @@ static vk_result create_device(vk_physical_device physical,
     if (result != VK_SUCCESS)
         return result;
     struct vulkan_device *device = NULL;
-    filled.key = key_of(*made);
     filled.handle = *made;
     filled.clock.has_calibration = extension != NULL;
     fill_device(&filled);

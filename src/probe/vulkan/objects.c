@@ -88,7 +88,7 @@ void *vulkan_object_take(const struct vulkan_device *device, enum vulkan_object 
 }
 
 static struct object *take_from(struct bucket *bucket, const struct vulkan_device *device) {
-    if (!bucket->first || !lock_acquire(&bucket->lock))
+    if (!lock_acquire(&bucket->lock))
         return NULL;
     struct object **link = &bucket->first;
     while (*link && (*link)->device != device)

@@ -234,12 +234,11 @@ static void check_clock(const struct reading *reading) {
 
 /* All results have arrived, the marker last. A result that stays 0 is one. */
 static bool is_complete(struct vulkan_submission *submission) {
-    const volatile uint64_t *results = submission->results;
-    if (results[submission->words] == 0)
+    uint64_t *results = submission->results;
+    if (__atomic_load_n(&results[submission->words], __ATOMIC_ACQUIRE) == 0)
         return false;
-    atomic_thread_fence(memory_order_acquire);
     for (uint32_t i = 0; i < submission->words; i++)
-        if (results[i] == 0)
+        if (__atomic_load_n(&results[i], __ATOMIC_RELAXED) == 0)
             return submission->looks++ > LOOKS_MAX;
     return true;
 }

@@ -128,7 +128,7 @@ void vulkan_submission_release(struct vulkan_submission *submission) {
 }
 
 void vulkan_ring_collect(struct vulkan_device *device, struct vulkan_ring *ring) {
-    if (!ring->first || !lock_acquire(&device->ring_lock))
+    if (!lock_acquire(&device->ring_lock))
         return;
     while (ring->first && atomic_load(&ring->first->done)) {
         struct vulkan_submission *done = ring->first;

@@ -29,7 +29,7 @@ enum {
 };
 
 struct vulkan_instance {
-    void *key; /* the loader's word in the handles; NULL: unused */
+    void *_Atomic key; /* the loader's word in the handles; NULL: unused */
     vk_instance handle;
     uint32_t version;
     vk_get_instance_function *get_function;
@@ -70,16 +70,16 @@ struct vulkan_ring {
 };
 
 struct vulkan_device {
-    void *key; /* NULL: unused */
+    void *_Atomic key; /* NULL: unused; set last */
     vk_device handle;
     vk_physical_device physical;
     const struct vulkan_instance *instance;
     vk_get_device_function *get_function;
     vk_set_device_loader_data *set_loader_data;
     struct vulkan_device_functions next;
-    bool records;    /* the probe is active */
-    uint32_t number; /* of this VkDevice: the context of its queues in the trace */
-    uint32_t index;  /* of its physical device in the spool */
+    _Atomic bool records; /* the probe is active */
+    uint32_t number;      /* of this VkDevice: the context of its queues in the trace */
+    uint32_t index;       /* of its physical device in the spool */
     uint32_t family_count;
     struct vk_queue_family_properties families[VULKAN_FAMILIES];
     struct vk_physical_device_memory_properties memory;
@@ -87,7 +87,7 @@ struct vulkan_device {
     struct vulkan_queries queries;
     _Atomic uint32_t ring_lock;
     struct vulkan_ring rings[VULKAN_RINGS];
-    uint32_t ring_count;
+    _Atomic uint32_t ring_count;
     struct vulkan_queue *queues;
 };
 
@@ -317,7 +317,8 @@ void vulkan_clock_update(struct vulkan_device *device);
 int64_t vulkan_clock_convert(const struct vulkan_device *device, uint32_t valid_bits,
                              uint64_t ticks);
 
-/* Work seemed to begin `early` before its submission, or to end `late` after it was read. */
+/* Work seems to begin `early` before its submission, and to end `late` after it was read; negative:
+ * after it, and before it. */
 void vulkan_clock_check(struct vulkan_device *device, int64_t early, int64_t late);
 
 /* ---- The reader (reader.c) ----------------------------------------------------------------- */

@@ -22,7 +22,7 @@ struct scene {
     double taken;    /* share of rounds in which others took processors: times double or worse */
     double placing;  /* how much where memory lies matters to a round, either way */
     double slow;     /* share of rounds in which the clock is 6 % slower */
-    double crowded;  /* share of rounds with a neighbour on the same core */
+    double crowded;  /* share of rounds with a neighbor on the same core */
     unsigned rounds; /* each line */
 };
 

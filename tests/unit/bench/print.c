@@ -131,7 +131,7 @@ TEST(no_results_is_said_in_words) {
     CHECK_STRING(printed(&set, TABLE_TEXT, 80), "There are no results.\n");
 }
 
-TEST(results_of_one_case_on_several_devices_are_neighbours) {
+TEST(results_of_one_case_on_several_devices_are_neighbors) {
     struct result_set set = {0};
     for (int i = 0; i < 4; i++) {
         struct result result = made_up_result("attention", i % 2 ? "two" : "one", "", 1e5 + i);

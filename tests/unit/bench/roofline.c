@@ -111,13 +111,13 @@ TEST(ticks_of_a_roofline_ascend_within_the_axis) {
     struct scale scale = {0.05, 5000};
     struct tick ticks[TICKS_MAX];
     char text[TICK_SIZE];
-    unsigned count = scale_ticks(&scale, ticks), labelled = 0;
+    unsigned count = scale_ticks(&scale, ticks), labeled = 0;
     for (unsigned i = 0; i < count; i++) {
         CHECK(scale_contains(&scale, ticks[i].value));
         CHECK(i == 0 || ticks[i].value > ticks[i - 1].value);
-        labelled += ticks[i].labelled;
+        labeled += ticks[i].labeled;
     }
-    CHECK_INT(labelled, 5); /* 0.1 to 1000 */
+    CHECK_INT(labeled, 5); /* 0.1 to 1000 */
     CHECK_STRING(tick_number(0.1, text), "0.1");
     CHECK_STRING(tick_number(1000, text), "1000");
     CHECK_STRING(tick_rate(1e11, "FLOP/s", text), "100 GFLOP/s");
@@ -298,7 +298,8 @@ TEST(transfers_stand_in_a_row_for_each_size) {
     CHECK(text_find(printed, "65.5 KB  1.00 GB/s ±2 %  2.00 GB/s ±2 %  3.00 GB/s ±2 %") > 0);
     CHECK(text_find(printed, "out, pageable: too slow") > 0);
     check_lines(printed, 80);
-    CHECK(text_find(print_in(&roofs, TABLE_CSV, &text), ",to_device_pinned,65536,1000000000,B/s,") > 0);
+    CHECK(text_find(print_in(&roofs, TABLE_CSV, &text), ",to_device_pinned,65536,1000000000,B/s,") >
+          0);
     buffer_finish(&text);
 }
 

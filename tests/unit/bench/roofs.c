@@ -91,7 +91,7 @@ static double seconds_for(const struct roofs *roofs, uint64_t touched, enum limi
     return limit.ns / 1e9;
 }
 
-TEST(the_faster_of_the_neighbouring_working_sets_binds) {
+TEST(the_faster_of_the_neighboring_working_sets_binds) {
     struct roofs roofs = made_up_with_working_sets();
     CHECK(NEAR(seconds_for(&roofs, 1000, LIMIT_CACHE), 1 / 8e3));
     CHECK(NEAR(seconds_for(&roofs, 64 << 10, LIMIT_CACHE), 1 / 8e3));

@@ -89,7 +89,7 @@ TEST(each_thing_that_is_missing_has_its_step) {
     snprintf(facts.other_injection, sizeof facts.other_injection, "/opt/other.so");
     check_step(&facts, "cuda", "/opt/other.so");
     facts.opencl_layers = lacking("its loader is old");
-    check_step(&facts, "opencl", "NVIDIA H200 is there, but its loader is old; install ocl-icd");
+    check_step(&facts, "opencl", "found NVIDIA H200, but its loader is old; install ocl-icd");
     facts.opencl = lacking("no OpenCL driver was found");
     check_step(&facts, "opencl", "no OpenCL driver");
     facts.vulkan = lacking("no Vulkan device was found");

@@ -1,4 +1,4 @@
-/* Rows of a table by index: every type, rows apart, quantised rows, indices out of range. */
+/* Rows of a table by index: every type, rows apart, quantized rows, indices out of range. */
 #include "native_run.h"
 
 #include "gen/native/quantize.h"
@@ -48,7 +48,7 @@ TEST(embedding_copies_rows_and_gives_zeros_out_of_range) {
 
 static dequantize_function *const dequantizers[] = SIMD_ROWS(dequantize_blocks);
 
-TEST(embedding_of_a_quantised_table_is_f32) {
+TEST(embedding_of_a_quantized_table_is_f32) {
     enum { ROWS = 4, WIDTH = 512, COUNT = 7 };
     static const enum ridge_dtype types[] = {RIDGE_Q8_0, RIDGE_Q4_K};
     for (unsigned set = 0; use_simd_isa(&set); set++)

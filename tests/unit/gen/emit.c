@@ -218,7 +218,7 @@ TEST(rows_that_fill_their_tile_exactly_are_not_checked) {
     CHECK(source_says(&ragged, "at < count"));
 }
 
-TEST(aligned_neighbours_are_loaded_sixteen_bytes_at_a_time) {
+TEST(aligned_neighbors_are_loaded_sixteen_bytes_at_a_time) {
     struct example example = softmax_of(RIDGE_F16, 64, 4096);
     CHECK(source_says(&example, "LOAD_F16_8(") && source_says(&example, "STORE_F16_8("));
     example.shape.alignment[0] = 2;

@@ -10,8 +10,12 @@ typedef uint64_t UINT64;
 typedef uint32_t UINT32;
 typedef uint16_t UINT16;
 typedef unsigned char UCHAR;
-typedef struct { UINT32 x, y, z, w; } WORDS4, uint4;
-typedef struct { UINT32 x, y; } WORDS2;
+typedef struct {
+    UINT32 x, y, z, w;
+} WORDS4, uint4;
+typedef struct {
+    UINT32 x, y;
+} WORDS2;
 static struct { UINT32 x, y, z; } thread_at, threads_in, block_at, blocks_in;
 #define __kernel
 #define reqd_work_group_size(...)
@@ -39,8 +43,16 @@ static struct { UINT32 x, y, z; } thread_at, threads_in, block_at, blocks_in;
 #define GRID_Z blocks_in.z
 #define MAKE_WORDS4(x, y, z, w) ((WORDS4){(x), (y), (z), (w)})
 #define MAKE_WORDS2(x, y) ((WORDS2){(x), (y)})
-INLINE float AS_FLOAT(UINT32 u) { float x; memcpy(&x, &u, 4); return x; }
-INLINE UINT32 AS_UINT(float x) { UINT32 u; memcpy(&u, &x, 4); return u; }
+INLINE float AS_FLOAT(UINT32 u) {
+    float x;
+    memcpy(&x, &u, 4);
+    return x;
+}
+INLINE UINT32 AS_UINT(float x) {
+    UINT32 u;
+    memcpy(&u, &x, 4);
+    return u;
+}
 #define MUL_HIGH(a, b) ((UINT32)((UINT64)(a) * (b) >> 32))
 #define INFINITE INFINITY
 #define FMA(a, b, c) fmaf(a, b, c)
@@ -60,8 +72,12 @@ INLINE UINT32 AS_UINT(float x) { UINT32 u; memcpy(&u, &x, 4); return u; }
 #define ABS(x) fabsf(x)
 #define POW(x, y) powf(x, y)
 #define F2I(x) ((int)(x))
-INLINE float f16_to_f32(UINT16 h) { return (float)h; }
-INLINE UINT16 f32_to_f16(float x) { return (UINT16)x; }
+INLINE float f16_to_f32(UINT16 h) {
+    return (float)h;
+}
+INLINE UINT16 f32_to_f16(float x) {
+    return (UINT16)x;
+}
 #define PACK_HALVES_BY_PARTS
 #define BF16_BY_BITS
 #define MAX_BY_COMPARISON

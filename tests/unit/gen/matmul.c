@@ -65,7 +65,7 @@ static double weight_at(const void *data, enum ridge_dtype type, int64_t index) 
            (double)f16_value(block->minimum) * minimums[part];
 }
 
-/* Numbers from -1 to 1; quantised ones have scales such that they are about that. */
+/* Numbers from -1 to 1; quantized ones have scales such that they are about that. */
 static void fill(void *data, enum ridge_dtype type, int64_t count) {
     for (int64_t i = 0; type == RIDGE_F32 && i < count; i++)
         ((float *)data)[i] = random_float();
@@ -415,7 +415,7 @@ TEST(a_matrix_product_over_nothing_is_zero_and_one_of_nothing_does_nothing) {
         }
 }
 
-TEST(a_matrix_product_with_quantised_weights_is_right) {
+TEST(a_matrix_product_with_quantized_weights_is_right) {
     for (int64_t m = 1; m <= 40; m += m < 10 ? 1 : 13)
         for (int type = RIDGE_Q8_0; type <= RIDGE_Q4_K; type++)
             try_product(&(struct product){.a_type = floats[m % 3],
@@ -430,7 +430,7 @@ TEST(a_matrix_product_with_quantised_weights_is_right) {
                         1);
 }
 
-TEST(what_is_not_a_number_shows_in_a_product_with_quantised_weights) {
+TEST(what_is_not_a_number_shows_in_a_product_with_quantized_weights) {
     if (!open_device())
         return;
     float x[256], y = 0;

@@ -1,7 +1,7 @@
-/* Quantising and dequantising: byte for byte as in GGUF, and the quantisation error.
+/* Quantizing and dequantizing: byte for byte as in GGUF, and the quantization error.
  *
  * The fixtures are our own noise and bytes, taken through the reference of the `gguf` package: its
- * Q8_0 quantiser and its Q4_K dequantiser. */
+ * Q8_0 quantizer and its Q4_K dequantizer. */
 #include "native_run.h"
 
 #include "gen/native/blocks.h"
@@ -112,7 +112,7 @@ static double q4_k_weight(const struct q4_k_block *block, int i) {
            element(&block->minimum, RIDGE_F16, 0) * minimum;
 }
 
-TEST(dequantising_is_exact_for_every_type_and_number_of_blocks) {
+TEST(dequantizing_is_exact_for_every_type_and_number_of_blocks) {
     enum { BLOCKS = 131 };
     struct status status;
     struct q4_k_block *q4_k = memory_allocate(BLOCKS, sizeof *q4_k, &status);
@@ -149,7 +149,7 @@ TEST(dequantising_is_exact_for_every_type_and_number_of_blocks) {
     memory_free(result);
 }
 
-/* The root of the mean square of what quantising changes, relative to that of the weights. */
+/* The root of the mean square of what quantizing changes, relative to that of the weights. */
 static double relative_error(enum ridge_dtype from, enum ridge_dtype type, int64_t count,
                              const void *x, void *blocks, float *back, unsigned threads) {
     int64_t block = type == RIDGE_Q4_K ? 256 : 32;
@@ -171,7 +171,7 @@ static double weight(uint64_t i) {
     return i % 97 == 0 ? 0.06 * sum : 0.02 * sum;
 }
 
-TEST(quantised_weights_stay_close) {
+TEST(quantized_weights_stay_close) {
     enum { COUNT = 256 * 40 };
     struct status status;
     float *back = memory_allocate(COUNT, sizeof *back, &status);

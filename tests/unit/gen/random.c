@@ -31,7 +31,7 @@ TEST(every_byte_of_the_random_bits_is_equally_often_everything) {
         }
 }
 
-TEST(neighbouring_positions_and_seeds_are_independent) {
+TEST(neighboring_positions_and_seeds_are_independent) {
     uint32_t positions[4096] = {0}, seeds[4096] = {0};
     uint64_t key = random_key(7);
     for (uint64_t i = 0; i < 1 << 17; i++) {
@@ -243,7 +243,7 @@ TEST(arange_refuses_what_is_no_number) {
     CHECK(status.code == STATUS_USAGE && strstr(status.message, "arange"));
 }
 
-TEST(generators_have_source_in_every_language_but_not_for_quantised_types) {
+TEST(generators_have_source_in_every_language_but_not_for_quantized_types) {
     static const enum device_language languages[] = {LANGUAGE_CUDA, LANGUAGE_OPENCL,
                                                      LANGUAGE_METAL};
     for (int i = 0; i < 3; i++)

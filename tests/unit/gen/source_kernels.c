@@ -243,7 +243,7 @@ TEST(generated_rope_is_exact_at_far_positions) {
     }
 }
 
-/* What each quantised weight stands for, by the definition of the format. */
+/* What each quantized weight stands for, by the definition of the format. */
 static double weight(const void *blocks, enum ridge_dtype type, int64_t i) {
     if (type == RIDGE_Q8_0) {
         const struct q8_0_block *block = (const struct q8_0_block *)blocks + i / 32;
@@ -307,7 +307,7 @@ static void check_quantized(struct device *device, enum ridge_dtype type, enum r
     memory_free(rows);
 }
 
-TEST(weights_quantised_by_generated_kernels_read_back_close) {
+TEST(weights_quantized_by_generated_kernels_read_back_close) {
     FOR_EACH_SOURCE_DEVICE(device) {
         check_quantized(device, RIDGE_Q4_K, RIDGE_F16, 0.035);
         if (device->capabilities.is_gpu) {

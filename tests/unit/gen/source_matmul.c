@@ -64,7 +64,7 @@ static struct matmul_work work_of(const struct product *p) {
     return work;
 }
 
-/* Weight i of quantised blocks, read by the definition of the format. */
+/* Weight i of quantized blocks, read by the definition of the format. */
 static double weight(const void *blocks, enum ridge_dtype type, int64_t i) {
     if (type == RIDGE_Q8_0) {
         const struct q8_0_block *block = (const struct q8_0_block *)blocks + i / 32;
@@ -181,7 +181,7 @@ static const struct product products[] = {
     /* few columns: the transpose of few rows */
     {RIDGE_F16, RIDGE_F16, 1, 200, 2, 128, .padding = 0},
     {RIDGE_F32, RIDGE_F32, 2, 50, 1, 31, .a_transposed = true},
-    /* quantised */
+    /* quantized */
     {RIDGE_F32, RIDGE_Q4_K, 1, 1, 19, 512, .b_transposed = true, .everywhere = true},
     {RIDGE_F16, RIDGE_Q4_K, 2, 5, 10, 256, .b_transposed = true, .padding = 4},
     {RIDGE_BF16, RIDGE_Q4_K, 1, 8, 9, 768, .a_transposed = true, .b_transposed = true},
@@ -271,7 +271,7 @@ TEST(products_that_the_library_would_refuse_or_do_badly_stay_here) {
     CHECK(!request.library);
 }
 
-TEST(a_quantised_matrix_of_one_column_may_have_any_stride_between_columns) {
+TEST(a_quantized_matrix_of_one_column_may_have_any_stride_between_columns) {
     struct matmul_work work =
         work_of(&(struct product){RIDGE_F32, RIDGE_Q8_0, 1, 2, 1, 256, .b_transposed = true});
     work.b_column = 1;
@@ -281,7 +281,7 @@ TEST(a_quantised_matrix_of_one_column_may_have_any_stride_between_columns) {
     CHECK_OK(kernel_matmul(&work, &hopper, &request, buffers, &status), status);
 }
 
-TEST(a_quantised_matrix_that_does_not_lie_by_columns_is_refused) {
+TEST(a_quantized_matrix_that_does_not_lie_by_columns_is_refused) {
     struct matmul_work work =
         work_of(&(struct product){RIDGE_F32, RIDGE_Q4_K, 1, 2, 256, 256, .b_transposed = true});
     work.b_row = 256;

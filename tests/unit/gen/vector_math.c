@@ -178,7 +178,7 @@ TEST(halves_are_widened_exactly_and_rounded_to_the_nearest_even) {
                                          : wide[i] != want || back[i] != halves[i];
                 }
                 CHECK_INT(wrong, 0);
-                /* Between two neighbours, and halfway. */
+                /* Between two neighbors, and halfway. */
                 for (unsigned i = 0; i < BATCH; i++)
                     wide[i] = float_of_bits(((first * 65536 + i * 1048583u) & 0xfffffff0) |
                                             (i % 3 ? 0 : 0x1000));

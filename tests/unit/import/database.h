@@ -6,7 +6,9 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "import/import.h"
@@ -43,6 +45,56 @@ static inline int sureness_of(const struct importer *importer, const char *path)
     return importer->detect(&source);
 }
 
+/* Runs one statement in a copy of the database, and imports that. */
+static inline void add_database_variant(struct ablation *ablation, const struct importer *importer,
+                                        sqlite3 *database, const char *sql, bool skip_invalid) {
+    const char *path = ablation_path();
+    sqlite3 *copy = NULL;
+    unlink(path);
+    sqlite3_backup *backup = sqlite3_open(path, &copy) == SQLITE_OK
+                                 ? sqlite3_backup_init(copy, "main", database, "main")
+                                 : NULL;
+    bool ok = backup && sqlite3_backup_step(backup, -1) == SQLITE_DONE;
+    sqlite3_backup_finish(backup);
+    ok = ok && sqlite3_exec(copy, sql, NULL, NULL, NULL) == SQLITE_OK;
+    sqlite3_close(copy);
+    if (ok)
+        ablation_add(ablation, importer, path, skip_invalid);
+    unlink(path);
+}
+
+/* Some columns are missing, empty, or have another value. */
+static inline void ablation_of_database(const struct importer *importer, const char *path,
+                                        bool skip_invalid) {
+    enum { VARIANTS = 16 };
+    static const char columns[] =
+        "SELECT m.name, c.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c "
+        "WHERE m.type = 'table' ORDER BY m.rowid, c.cid";
+    static const char *const changes[] = {
+        "ALTER TABLE \"%s\" RENAME COLUMN \"%s\" TO zz", "UPDATE \"%s\" SET \"%s\" = NULL",
+        "UPDATE \"%s\" SET \"%s\" = -1", "UPDATE \"%s\" SET \"%s\" = 0"};
+    sqlite3 *database = NULL;
+    sqlite3_stmt *rows = NULL;
+    struct ablation ablation = {.without_messages = true};
+    unsigned count = 0, at = 0;
+    if (sqlite3_open(path, &database) == SQLITE_OK &&
+        sqlite3_prepare_v2(database, columns, -1, &rows, NULL) == SQLITE_OK)
+        while (sqlite3_step(rows) == SQLITE_ROW)
+            count++;
+    sqlite3_reset(rows);
+    for (; rows && sqlite3_step(rows) == SQLITE_ROW; at++) {
+        char sql[400];
+        if (at % (count / VARIANTS + 1) != 0)
+            continue;
+        snprintf(sql, sizeof sql, changes[at % 4], (const char *)sqlite3_column_text(rows, 0),
+                 (const char *)sqlite3_column_text(rows, 1));
+        add_database_variant(&ablation, importer, database, sql, skip_invalid);
+    }
+    sqlite3_finalize(rows);
+    sqlite3_close(database);
+    ablation_check(&ablation);
+}
+
 /* NULL and a failed status when the import or the reading fails. Close with trace_close(). */
 static inline struct trace *import_database(const struct importer *importer, const char *path,
                                             bool skip_invalid, struct status *status) {
@@ -67,6 +119,8 @@ static inline struct trace *import_database(const struct importer *importer, con
     unlink(result);
     if (trace && strstr(path, "ridge-test-")) /* not a shared fixture */
         rows_check(trace);
+    if (strstr(path, "ridge-test-") && ablation_is_wanted())
+        ablation_of_database(importer, path, skip_invalid);
     if (trace)
         for (unsigned table = TABLE_ACTIVITY; table < TABLE_COUNT; table++)
             CHECK_OK(trace_load(trace, table, NULL, status), *status);

@@ -48,6 +48,8 @@ static inline struct trace *imported_bytes(const struct importer *importer, stru
         trace = imported_file(importer, path, skip_invalid, status);
     close(fd);
     unlink(path);
+    if (ablation_is_wanted())
+        ablation_of_bytes(importer, bytes, skip_invalid);
     return trace;
 }
 

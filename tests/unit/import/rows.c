@@ -2,11 +2,15 @@
  */
 #include "rows.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "../test.h"
 #include "base/checksum.h"
+#include "base/memory.h"
+#include "base/output.h"
 #include "base/text.h"
 
 #define FILE_NAME "tests/unit/import/rows.txt"
@@ -152,4 +156,142 @@ void rows_check(struct trace *trace) {
 
 void rows_check_events(struct trace *trace) {
     check(trace, TABLE_ACTIVITY);
+}
+
+/* ---- Ablation ---- */
+
+bool ablation_is_wanted(void) {
+    static const char *last;
+    static unsigned imports;
+    imports = last == test_name() ? imports + 1 : 1;
+    last = test_name();
+    return imports <= 2 && !strstr(test_name(), "memory");
+}
+
+const char *ablation_path(void) {
+    static char path[512];
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/ridge-test-variant-%ld", folder ? folder : "/tmp",
+             (long)getpid());
+    return path;
+}
+
+/* Without the name of the temporary file. */
+static void add_message(struct buffer *results, const char *message) {
+    const char *name = strstr(message, "ridge-test-");
+    if (!name)
+        buffer_text(results, text_of(message));
+    buffer_printf(results, "\n");
+}
+
+void ablation_add(struct ablation *ablation, const struct importer *importer, const char *path,
+                  bool skip_invalid) {
+    FILE *file = tmpfile();
+    struct status status = {0};
+    struct trace *trace = NULL;
+    struct import_source source = {.path = path};
+    struct import_options options = {.skip_invalid = skip_invalid};
+    int fd = file ? dup(fileno(file)) : -1;
+    struct trace_writer *writer = trace_writer_create(
+        fd, &(struct trace_writer_options){.session = 1, .writer = 1, .level = 1}, &status);
+    bool ok = writer && importer->run(&source, &options, writer, &status) &&
+              trace_writer_finish(writer, &status) && trace_open_fd(fd, "variant", &trace, &status);
+    for (unsigned table = TABLE_ACTIVITY; table < TABLE_COUNT && ok; table++)
+        ok = trace_load(trace, table, NULL, &status);
+    if (ok)
+        describe(trace, ++ablation->variants, 0, &ablation->results);
+    else
+        add_message(&ablation->results, ablation->without_messages ? "failed" : status.message);
+    trace_close(trace);
+    trace_writer_destroy(writer);
+    close(fd);
+    if (file)
+        fclose(file);
+}
+
+void ablation_check(struct ablation *ablation) {
+    static const char *last;
+    static unsigned number;
+    struct buffer measured = {0}, expected = {0};
+    enum { NUMBERS = 1000 }; /* the imports of a test have smaller ones */
+    number = last == test_name() ? number + 1 : 1;
+    last = test_name();
+    if (getenv("SHOW"))
+        fprintf(stderr, "%.*s", (int)ablation->results.length, ablation->results.data);
+    buffer_printf(&measured, "%s %u variants %u %016" PRIx64 "\n", test_name(), NUMBERS + number,
+                  ablation->variants, checksum64(ablation->results.data, ablation->results.length));
+    read_lines(NUMBERS + number, false, &expected);
+    if (getenv("UPDATE"))
+        update(NUMBERS + number, &measured);
+    else if (!text_equal(buffer_as_text(&measured), buffer_as_text(&expected)))
+        test_failed(FILE_NAME, 0, "variants of the source give\n%.*snot\n%.*s",
+                    (int)measured.length, measured.data, (int)expected.length,
+                    expected.data ? expected.data : "");
+    buffer_finish(&measured);
+    buffer_finish(&expected);
+    buffer_finish(&ablation->results);
+}
+
+/* The next place to change from `at` on: the start of a name or a number, or any byte of protobuf.
+ */
+static size_t next_place(struct text bytes, size_t at, bool is_text) {
+    while (is_text && at < bytes.length) {
+        char before = at ? bytes.data[at - 1] : ' ', byte = bytes.data[at];
+        if ((before == '"' || before == '<') && isalpha((unsigned char)byte))
+            break;
+        if (isdigit((unsigned char)byte) && !isalnum((unsigned char)before) && before != '.')
+            break;
+        at++;
+    }
+    return at;
+}
+
+static void change(struct text bytes, size_t at, unsigned number, bool is_text,
+                   struct buffer *variant) {
+    buffer_append(variant, bytes.data, at);
+    char byte = bytes.data[at];
+    if (!is_text)
+        buffer_byte(variant, (char)(byte ^ (number % 2 ? 1 : 8)));
+    else if (isalpha((unsigned char)byte))
+        buffer_byte(variant, 'Z');
+    else if (number % 3 == 0)
+        buffer_printf(variant, "-%c", byte);
+    else
+        buffer_byte(variant, number % 3 == 1 ? '0' : (char)('0' + (byte - '0' + 1) % 10));
+    buffer_append(variant, bytes.data + at + 1, bytes.length - at - 1);
+}
+
+static bool write_variant(const char *path, const struct buffer *variant) {
+    FILE *file = fopen(path, "wb");
+    bool ok = file && fwrite(variant->data, 1, variant->length, file) == variant->length;
+    if (file)
+        fclose(file);
+    return ok;
+}
+
+void ablation_of_bytes(const struct importer *importer, struct text bytes, bool skip_invalid) {
+    enum { VARIANTS = 16, LENGTH_MAX = 20000 };
+    struct ablation ablation = {0};
+    const char *path = ablation_path();
+    bool is_text = bytes.length && strchr("{[<", bytes.data[0]);
+    ablation.without_messages = bytes.length && bytes.data[0] == '<';
+    size_t places = 0, place = 0;
+    if (bytes.length == 0 || bytes.length > LENGTH_MAX)
+        return;
+    for (size_t at = next_place(bytes, 0, is_text); at < bytes.length;
+         at = next_place(bytes, at + 1, is_text))
+        places++;
+    size_t stride = places / VARIANTS | 1; /* odd, so that names and numbers take turns */
+    for (size_t at = next_place(bytes, 0, is_text); at < bytes.length;
+         at = next_place(bytes, at + 1, is_text), place++) {
+        struct buffer variant = {0};
+        if (place % stride != 0)
+            continue;
+        change(bytes, at, (unsigned)(place / stride), is_text, &variant);
+        if (write_variant(path, &variant))
+            ablation_add(&ablation, importer, path, skip_invalid);
+        buffer_finish(&variant);
+    }
+    unlink(path);
+    ablation_check(&ablation);
 }

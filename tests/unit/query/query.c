@@ -296,7 +296,7 @@ TEST(an_error_names_its_position_and_the_tables) {
                      : "near \"FORM\": syntax error");
     const char *said = ask(trace, "SELECT * FROM kernels");
     CHECK(strstr(said, "no such table: kernels"));
-    CHECK(strstr(said, "the tables are kernel, copy, launch, activity, call, range"));
+    CHECK(strstr(said, "the tables are kernel, copy, launch, line, activity, call, range"));
     CHECK(strstr(ask(trace, "SELECT nme FROM kernel"), "'.schema' instead of SQL"));
     CHECK(strstr(ask(trace, "SELECT 1; SELECT 2"), "only one statement is allowed"));
     CHECK(strstr(ask(trace, " -- nothing"), "the SQL is empty"));
@@ -312,7 +312,7 @@ TEST(the_tables_describe_themselves) {
     CHECK(strstr(ask(trace, ".schema LAUNCH"), "delay|INTEGER|"));
     CHECK(strstr(ask(trace, ".schema nothing"), "no such table: nothing; the tables are kernel"));
     CHECK(strstr(ask(trace, ".dump"), "use .tables, .schema"));
-    CHECK_STRING(ask(trace, "SELECT count(DISTINCT \"table\") FROM ridge_columns"), "20");
+    CHECK_STRING(ask(trace, "SELECT count(DISTINCT \"table\") FROM ridge_columns"), "21");
     trace_close(trace);
 }
 

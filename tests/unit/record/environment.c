@@ -1,4 +1,5 @@
 /* The environment of the recorded program. */
+#include "base/array.h"
 #include "base/clock.h"
 #include "record/environment.h"
 
@@ -118,6 +119,34 @@ TEST(the_vulkan_loader_is_led_to_the_probe_beside_the_layers_of_the_user) {
     environment_finish(&environment);
     unlink(file);
     rmdir(folder);
+}
+
+TEST(the_probe_is_the_last_opencl_layer_once) {
+    static const char *const cases[][2] = {{"", "/lib/probe.so"},
+                                           {"/a.so:/b.so", "/a.so:/b.so:/lib/probe.so"},
+                                           {"/lib/probe.so.1", "/lib/probe.so.1:/lib/probe.so"},
+                                           {"/a.so:/lib/probe.so", "/a.so:/lib/probe.so"}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        static struct record_summary summary;
+        char given[64];
+        const char *variables[] = {given, NULL};
+        struct record_options options = {.variables = variables};
+        struct environment environment = {.probe = "/lib/probe.so"};
+        struct status status = {0};
+        snprintf(given, sizeof given, "OPENCL_LAYERS=%s", cases[i][0]);
+        CHECK_OK(environment_build(&environment, &options, "/spool", &summary, &status), status);
+        CHECK_STRING(value_of(&environment, "OPENCL_LAYERS"), cases[i][1]);
+        environment_finish(&environment);
+    }
+    static struct record_summary summary;
+    struct record_options options = {.backend = RECORD_CUDA};
+    struct environment environment = {.probe = "/lib/probe.so"};
+    struct status status = {0};
+    CHECK_OK(environment_build(&environment, &options, "/spool", &summary, &status), status);
+    for (size_t i = 0; i < environment.count; i++)
+        CHECK(strcmp(environment.variables[i].name, "OPENCL_LAYERS") != 0);
+    CHECK(strstr(value_of(&environment, "RIDGE_PROBE"), "opencl=0"));
+    environment_finish(&environment);
 }
 
 TEST(the_probe_is_told_when_to_begin_and_python_to_name_its_functions) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../test.h"
+#include "base/array.h"
 
 /* Launch-bound: kernels are shorter than their launches. */
 static const struct loop launch_bound = {.steps = 12,
@@ -73,7 +74,7 @@ TEST(a_faster_host_gains_what_it_gains_where_launches_are_the_bottleneck) {
     scene_close(&scene);
 }
 
-TEST(a_synchronisation_taken_out_of_the_loop_lets_the_host_run_ahead) {
+TEST(a_synchronization_taken_out_of_the_loop_lets_the_host_run_ahead) {
     struct scene scene;
     struct loop with = device_bound, without = device_bound;
     with.sync = 5000;
@@ -85,7 +86,7 @@ TEST(a_synchronisation_taken_out_of_the_loop_lets_the_host_run_ahead) {
     scene_close(&scene);
 }
 
-TEST(the_last_synchronisation_of_a_run_stays) {
+TEST(the_last_synchronization_of_a_run_stays) {
     struct scene scene;
     if (scene_loop(&scene, &device_bound))
         CHECK_INT(scene_predict(&scene, &no_sync, 1), -1);
@@ -392,5 +393,28 @@ TEST(host_code_of_a_nanosecond_can_go) {
     build_activity(&build, 0, ACTIVITY_KERNEL, 2500, 9000, "gemm", 2);
     if (scene_open(&scene, build_end(&build)))
         CHECK_INT(scene_predict(&scene, NULL, 0) - scene_predict(&scene, &change, 1), 1);
+    scene_close(&scene);
+}
+
+TEST(host_code_of_a_trace_without_ranges_and_samples_has_no_names) {
+    static const enum change_kind kinds[] = {CHANGE_NO_HOST, CHANGE_PREFETCH};
+    struct scene scene;
+    struct outcome outcome;
+    struct status status = {0};
+    struct build build;
+    build_begin(&build);
+    for (int i = 0; i < 6; i++) {
+        build_call(&build, 0, CALL_LAUNCH, 100 * i, 100 * i + 5, "launch", (uint64_t)i + 1);
+        build_activity(&build, 0, ACTIVITY_KERNEL, 100 * i + 8, 100 * i + 20, "gemm",
+                       (uint64_t)i + 1);
+    }
+    REQUIRE(scene_open(&scene, build_end(&build)));
+    for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+        const struct change change = {.kind = kinds[i], .pattern = TEXT("load")};
+        CHECK_OK(replay_run(scene.replay, &change, 1, &outcome, &status), status);
+        CHECK(!outcome.applicable);
+        CHECK(strstr(outcome.why_not, "the trace has no ranges and no samples"));
+        outcome_finish(&outcome);
+    }
     scene_close(&scene);
 }

@@ -56,7 +56,7 @@ TEST(a_name_that_nothing_has_is_answered_with_those_there_are) {
         enum change_kind kind;
         const char *says;
     } cases[] = {
-        {CHANGE_NO_SYNC, "no synchronising call in the loop is named zzz; the trace has "
+        {CHANGE_NO_SYNC, "no synchronizing call in the loop is named zzz; the trace has "
                          "cudaStreamSynchronize"},
         {CHANGE_NO_ALLOC, "no allocating or freeing call in the loop is named zzz; the trace has "
                           "cudaMalloc"},

@@ -13,7 +13,7 @@ struct loop {
     int64_t host_time, launch; /* before each launch call, and its length */
     int64_t lag, gap;          /* call's end to start on an idle queue; between activities */
     int64_t duration;          /* of a kernel */
-    int64_t sync, sync_lag;    /* a synchronisation in each step: its own cost; 0: none */
+    int64_t sync, sync_lag;    /* a synchronization in each step: its own cost; 0: none */
     int64_t fetch;             /* copy of a value to the host before it; 0: none */
     int64_t alloc;             /* an allocating call in each step; 0: none */
     int64_t compile;           /* host code before a call that loads a module in each step */

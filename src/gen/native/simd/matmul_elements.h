@@ -1,4 +1,4 @@
-/* Elements of a matrix in f32, one or LANES neighbours, whatever their type. `type` is a constant
+/* Elements of a matrix in f32, one or LANES neighbors, whatever their type. `type` is a constant
  * where these are inlined into a loop. */
 #ifndef RIDGE_GEN_NATIVE_SIMD_MATMUL_ELEMENTS_H
 #define RIDGE_GEN_NATIVE_SIMD_MATMUL_ELEMENTS_H

@@ -1,4 +1,4 @@
-/* Packs panels: widens f16 and bf16, dequantises, and transposes lines that lie along k. */
+/* Packs panels: widens f16 and bf16, dequantizes, and transposes lines that lie along k. */
 #include "gen/native/simd/matmul_panels.h"
 
 #include "gen/native/blocks.h"
@@ -33,10 +33,10 @@ SIMD_INLINE void pack_elements(float *panel, int64_t width, const struct panel_s
     }
 }
 
-/* Lines are neighbours: whole vectors of them. What a vector holds past the width is overwritten by
+/* Lines are neighbors: whole vectors of them. What a vector holds past the width is overwritten by
  * the next step, or lies in the slack. */
-SIMD_INLINE void pack_neighbours(float *panel, int64_t width, const struct panel_source *source,
-                                 int64_t depth, const enum ridge_dtype type) {
+SIMD_INLINE void pack_neighbors(float *panel, int64_t width, const struct panel_source *source,
+                                int64_t depth, const enum ridge_dtype type) {
     for (int64_t p = 0; p < depth; p++) {
         float *to = panel + p * width;
         int64_t first = source->offset + p * source->along;
@@ -80,7 +80,7 @@ SIMD_INLINE void pack_transposed(float *panel, int64_t width, const struct panel
 SIMD_INLINE void pack(float *panel, int64_t width, const struct panel_source *source, int64_t depth,
                       const enum ridge_dtype type) {
     if (source->across == 1 && source->count >= matmul_blocks(width, LANES) * LANES)
-        pack_neighbours(panel, width, source, depth, type);
+        pack_neighbors(panel, width, source, depth, type);
     else if (source->along == 1)
         pack_transposed(panel, width, source, depth, type);
     else

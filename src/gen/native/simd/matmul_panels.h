@@ -9,7 +9,7 @@
 
 #include "gen/native/simd.h"
 
-/* Lines of a matrix from some place on. Quantised lines are contiguous and begin with a block. */
+/* Lines of a matrix from some place on. Quantized lines are contiguous and begin with a block. */
 struct panel_source {
     const void *data;
     enum ridge_dtype type;

@@ -5,7 +5,7 @@
  * Q4_K, for each part of 32 weights x, with weights of the error w = rms(x) + |x|:
  * - low is the least x, at most 0, and high the greatest. Sixteen ways to round are tried: q =
  *   round((x - low) * (14 + c / 8) / (high - low)), c = 0 .. 15, within 0 to 15. Each has the
- *   scale and the offset (at most 0) that minimise the sum of w * (scale * q + offset - x)^2; the
+ *   scale and the offset (at most 0) that minimize the sum of w * (scale * q + offset - x)^2; the
  * one with the smallest sum is used, the first of equals.
  * - The block's scale is the greatest of the parts' / 63 and its minimum likewise of -offset, both
  *   rounded to f16; the parts' own become multiples of them, rounded to 6 bits.
@@ -34,7 +34,7 @@ static inline float max_f32(float a, float b) {
 static inline float nearest_quant(float x) {
     x = x > 0 ? x : 0;
     x = x < 15 ? x : 15;
-    const float whole = 0x1.8p23f; /* there neighbouring floats are 1 apart */
+    const float whole = 0x1.8p23f; /* there neighboring floats are 1 apart */
     return (x + whole) - whole;
 }
 

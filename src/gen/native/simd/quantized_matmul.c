@@ -1,4 +1,4 @@
-/* Products of few rows with quantised weights, without unpacking the weights to floats.
+/* Products of few rows with quantized weights, without unpacking the weights to floats.
  *
  * Each row of A is first turned into 16-bit integers, 32 elements to a scale (the greatest
  * magnitude becomes 32767): an element is then off by at most 2^-16 of the greatest near it, which

@@ -65,8 +65,8 @@ static void rotate_halves(float *restrict to, const float *restrict x,
     }
 }
 
-static void rotate_neighbours(float *restrict to, const float *restrict x,
-                              const struct angles *angles) {
+static void rotate_neighbors(float *restrict to, const float *restrict x,
+                             const struct angles *angles) {
     const float *restrict cosine = angles->cosine_f32, *restrict sine = angles->sine_f32;
     for (int64_t i = 0; i < angles->pairs; i++) {
         to[2 * i] = x[2 * i] * cosine[i] - x[2 * i + 1] * sine[i];
@@ -86,7 +86,7 @@ static void rotate_row(const struct rope_plan *plan, void *to, const void *from,
         result = room + plan->width;
     }
     if (plan->interleaved)
-        rotate_neighbours(result, x, angles);
+        rotate_neighbors(result, x, angles);
     else
         rotate_halves(result, x, angles);
     if (plan->width % 2)

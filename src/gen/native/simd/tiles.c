@@ -123,7 +123,7 @@ TRANSPOSE_SQUARE(1, uint8_t, bytes16)
 TRANSPOSE_SQUARE(2, uint16_t, shorts8)
 TRANSPOSE_SQUARE(4, uint32_t, ints4)
 
-/* The general loops run along the longer side. Transposing (neighbours of a line's first element
+/* The general loops run along the longer side. Transposing (neighbors of a line's first element
  * in `from` are the lines' first elements) is done square by square, whole lines of `from` first:
  * those are lines of cache. */
 #define MOVE(size, element)                                                                        \
