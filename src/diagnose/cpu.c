@@ -263,8 +263,7 @@ static void write_place(const struct diagnosis *diagnosis, const struct cpu_wait
 static void fix_blocked(struct diagnosis *diagnosis, struct finding *finding,
                         const struct cpu_wait *wait) {
     static const char *const fixes[BLOCKED_KINDS] = {
-        [BLOCKED_UNKNOWN] = "Record as root or with kernel.perf_event_paranoid=1 to see where "
-                            "threads block",
+        [BLOCKED_UNKNOWN] = "Record as root or with kernel.perf_event_paranoid=1 to name waits",
         [BLOCKED_DISK] = "Read ahead in another thread, or keep the data in memory",
         [BLOCKED_PIPE] = "Speed up the other side, or do other work meanwhile",
         [BLOCKED_POLL] = "Speed up what it waits for, or do other work meanwhile",
