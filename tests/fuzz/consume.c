@@ -79,17 +79,22 @@ static struct trace *open_again(const struct consumer *consumer) {
 
 /* ---- what must hold ---- */
 
-static void check_sum(const char *what, int64_t window, int64_t busy, int64_t copy, int64_t idle) {
-    if (busy < 0 || copy < 0 || idle < 0 || busy + copy + idle != window)
-        fuzz_broken("%s: busy %lld + copy %lld + idle %lld is not the window %lld", what,
-                    (long long)busy, (long long)copy, (long long)idle, (long long)window);
+static void check_sum(const char *what, int64_t window, int64_t busy, int64_t communication,
+                      int64_t copy, int64_t idle) {
+    if (busy < 0 || communication < 0 || copy < 0 || idle < 0 ||
+        busy + communication + copy + idle != window)
+        fuzz_broken("%s: busy %lld + communication %lld + copy %lld + idle %lld is not the window "
+                    "%lld",
+                    what, (long long)busy, (long long)communication, (long long)copy,
+                    (long long)idle, (long long)window);
 }
 
 static void check_device(const struct report_device *device) {
     const struct account *account = &device->account;
     const struct gaps *gaps = &device->gaps;
     int64_t causes = 0, kernels = 0;
-    check_sum("account", account->window, account->busy, account->exposed_copy, account->idle);
+    check_sum("account", account->window, account->busy, account->exposed_communication,
+              account->exposed_copy, account->idle);
     for (unsigned cause = 0; cause < CAUSE_COUNT; cause++) {
         if (gaps->cause_time[cause] < 0)
             fuzz_broken("a cause has a negative time");
@@ -110,7 +115,8 @@ static void check_outcome(const struct outcome *outcome) {
         fuzz_broken("a predicted time is negative");
     for (size_t i = 0; i < outcome->device_count; i++) {
         const struct outcome_device *device = &outcome->devices[i];
-        check_sum("outcome", device->window, device->busy, device->exposed_copy, device->idle);
+        check_sum("outcome", device->window, device->busy, device->exposed_communication,
+                  device->exposed_copy, device->idle);
     }
 }
 
