@@ -7,10 +7,10 @@
 #include "bench/roofs/native_streams.h"
 
 #include <string.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
 
 #include "base/array.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
 #endif
 
 /* Eight vectors at a time: V the vector, LOAD, STORE and STREAM of one, ADD of two. */
