@@ -142,6 +142,32 @@ static bool is_slowed(const struct clock_facts *clock, const struct drift *drift
     return clock->readings < READINGS && drift->ratio > 1.08 && drift->part > 0.7;
 }
 
+/* Text of a column of the judged device. */
+static struct text device_text(const struct diagnosis *diagnosis, const uint32_t *column) {
+    const struct diagnose_source *source = diagnosis->source;
+    if (source->device_count == 0)
+        return TEXT("");
+    return trace_text(diagnosis->trace, column[source->devices[0].id]);
+}
+
+/* Kernels on a CPU also slow down when other programs run: without a recorded clock that is no sign
+ * of throttling. */
+static bool runs_on_cpu(const struct diagnosis *diagnosis) {
+    return text_starts(device_text(diagnosis, diagnosis->trace->device.label), "cpu");
+}
+
+static const char *remedy_of(const struct diagnosis *diagnosis, bool power_limit) {
+    struct text vendor = device_text(diagnosis, diagnosis->trace->device.vendor);
+    if (vendor.length && !text_is(vendor, "NVIDIA"))
+        return power_limit
+                   ? "Raise the power limit if permitted, or use a type that needs less power"
+                   : "Check for locked clocks, a low power limit or poor cooling";
+    return power_limit ? "Raise the power limit if permitted (nvidia-smi -pl), or use a type that "
+                         "needs less power"
+                       : "Check nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE for locked clocks "
+                         "(-rgc unlocks), a low power limit or poor cooling";
+}
+
 static void describe_slowdown(struct diagnosis *diagnosis, struct finding *finding,
                               const struct clock_facts *clock, const struct drift *drift) {
     bool lower = is_below_max(clock);
@@ -175,17 +201,13 @@ static void describe_slowdown(struct diagnosis *diagnosis, struct finding *findi
                     "Record the clock: ridge run -- COMMAND reads clocks, power and the reasons "
                     "for throttling");
     finding_fix(diagnosis, finding, EFFORT_SETTING, lower ? "--full-clock" : NULL, "%s",
-                finding->remark
-                    ? "Raise the power limit if permitted (nvidia-smi -pl), or use a type "
-                      "that needs less power"
-                    : "Check nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE for locked "
-                      "clocks (-rgc unlocks), a low power limit or poor cooling");
+                remedy_of(diagnosis, finding->remark));
 }
 
 void diagnose_clock(struct diagnosis *diagnosis) {
     struct clock_facts clock = find_clock(diagnosis);
     const struct drift *drift = &diagnosis->facts.drift;
-    if (!is_slowed(&clock, drift))
+    if (!is_slowed(&clock, drift) || (runs_on_cpu(diagnosis) && !is_below_max(&clock)))
         return;
     const struct prediction *full = predict_alone(diagnosis, CHANGE_FULL_CLOCK);
     bool known = is_below_max(&clock) && full->applicable && full->gain > 0;

@@ -100,6 +100,18 @@ TEST(kernels_that_slow_down_together_are_throttling_without_a_clock_too) {
     check_one(slows_down_unseen, FINDING_THROTTLING, 0);
 }
 
+/* Other programs slow them down as well. */
+TEST(kernels_on_a_cpu_that_slow_down_together_are_no_throttling) {
+    fault_size = 2;
+    scene_device_label = "cpu:0";
+    struct scene_report played = play(slows_down_unseen);
+    scene_device_label = "0";
+    REQUIRE(played.ok);
+    for (size_t i = 0; i < played.report.verdict.count; i++)
+        CHECK(played.report.verdict.findings[i].kind != FINDING_THROTTLING);
+    scene_finish(&played);
+}
+
 TEST(a_slowdown_that_a_power_limit_explains_is_a_remark) {
     fault_size = 0.7;
     check_remark(slows_down_unseen, FINDING_THROTTLING);

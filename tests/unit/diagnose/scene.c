@@ -21,6 +21,8 @@ static int64_t about(struct scene *scene, int64_t time) {
     return (int64_t)((double)time * (0.97 + 0.06 * part));
 }
 
+const char *scene_device_label = "0";
+
 void scene_begin(struct scene *scene) {
     struct status status = {0};
     FILE *file = tmpfile();
@@ -33,13 +35,13 @@ void scene_begin(struct scene *scene) {
     if (!scene->writer)
         abort();
     uint32_t process = trace_write_process(scene->writer, &(struct row_process){.pid = 7});
-    scene->device =
-        trace_write_device(scene->writer, &(struct row_device){.label = string(scene, "0"),
-                                                               .name = string(scene, "NVIDIA H200"),
-                                                               .multiprocessors = 132,
-                                                               .compute_major = 9,
-                                                               .memory_bytes = (uint64_t)141 << 30,
-                                                               .threads_per_multiprocessor = 2048});
+    scene->device = trace_write_device(
+        scene->writer, &(struct row_device){.label = string(scene, scene_device_label),
+                                            .name = string(scene, "NVIDIA H200"),
+                                            .multiprocessors = 132,
+                                            .compute_major = 9,
+                                            .memory_bytes = (uint64_t)141 << 30,
+                                            .threads_per_multiprocessor = 2048});
     scene->queue = trace_write_queue(
         scene->writer,
         &(struct row_queue){.device = scene->device, .process = process, .stream = 7});

@@ -16,6 +16,9 @@ struct scene {
     double pace; /* factor on kernel durations */
 };
 
+/* Of the device: "0" unless a test sets another. */
+extern const char *scene_device_label;
+
 void scene_begin(struct scene *scene);
 /* Host code of about that duration. */
 void scene_host_code(struct scene *scene, int64_t time);
