@@ -113,8 +113,14 @@ in_a_child() { run_both 0 forked 30 && has_kernels add_one && is_sound && is 2 "
 with_a_child() { run_both 0 fork-after 30 && has_kernels add_one && is_sound; }
 when_killed() { run_both 137 killed 30 && has_kernels add_one; }
 when_crashed() { run_both 139 crashed 30 && has_kernels add_one; }
+# PoCL sometimes aborts in its own exit handlers while a kernel runs, recorded or not.
 when_exiting() {
-    run_both 5 exited 30 && has_kernels add_one || return 1
+    local try
+    for try in 1 2 3 4 5; do
+        run_both 5 exited 30 && break
+        [ $try -lt 5 ] || return 1
+    done
+    has_kernels add_one || return 1
     [ "$(value "SELECT count(*) FROM activity WHERE name = 'spin'")" = 1 ] || grep -qx 'lost      1 event' "$scratch/summary"
 }
 with_many_queues() { run_both 0 queues 200 && has_kernels add_one && is_sound && is 200 "SELECT count(*) FROM queue WHERE id > 0"; }
