@@ -12,7 +12,8 @@ static void write_usual_figures(struct json *json, const struct report *report,
     json_member_integer(json, "kernel_sum_ns", account->kernel_sum);
     json_member_integer(json, "kernel_busy_ns", account->kernel_union);
     json_member_integer(json, "kernel_span_ns", account->kernel_span);
-    json_member_number(json, "kernel_util", wording_share(account->kernel_union, account->kernel_span));
+    json_member_number(json, "kernel_util",
+                       wording_share(account->kernel_union, account->kernel_span));
     json_member_unsigned(json, "streams", account->queues);
     json_member_unsigned(json, "merged_intervals", account->kernel_blocks);
     json_member_unsigned(json, "n_gaps", account->kernel_gaps);

@@ -1,7 +1,7 @@
 /* Shared by the parts of the Instruments importer: the table of contents and the state of one
  * import. xctrace.c finds and reads the files, xctrace_table.c parses tables, xctrace_metal.c
- * handles rows of the GPU, xctrace_host.c those of the CPU, xctrace_waits.c infers the waits between
- * them. */
+ * handles rows of the GPU, xctrace_host.c those of the CPU, xctrace_waits.c infers the waits
+ * between them. */
 #ifndef RIDGE_IMPORT_XCTRACE_XCTRACE_H
 #define RIDGE_IMPORT_XCTRACE_XCTRACE_H
 
@@ -10,7 +10,8 @@
 #include "import/import.h"
 #include "import/xctrace/xctrace_table.h"
 
-/* The kind of a file by its first bytes; *schema is that of a table, "" where they do not have it. */
+/* The kind of a file by its first bytes; *schema is that of a table, "" where they do not have it.
+ */
 enum xctrace_file_kind {
     XCTRACE_OTHER,
     XCTRACE_TOC,

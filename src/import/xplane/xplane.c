@@ -467,7 +467,7 @@ static bool import_line(struct xplane *import, const struct xplane_plane *plane,
             ok = write_host_event(import, line, &event, thread);
         else
             ok = work ? write_activity(import, line, &event, queue)
-                        : write_device_range(import, line, &event, queue);
+                      : write_device_range(import, line, &event, queue);
     }
     return ok && (!damage || damaged(import, damage));
 }

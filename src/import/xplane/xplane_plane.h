@@ -75,7 +75,8 @@ struct xplane_event {
     const unsigned char *at; /* for messages */
 };
 
-/* Call xplane_plane_finish() even after a failure. On damage, *damage is the address of the bad byte. */
+/* Call xplane_plane_finish() even after a failure. On damage, *damage is the address of the bad
+ * byte. */
 bool xplane_plane_read(struct text bytes, struct xplane_plane *plane, const unsigned char **damage,
                        struct status *status);
 void xplane_plane_finish(struct xplane_plane *plane);

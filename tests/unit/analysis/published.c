@@ -52,7 +52,7 @@ TEST(another_device_of_a_similar_name_stays_unknown) {
     CHECK_STRING(words_of("big", 0), "none");
     CHECK_STRING(words_of("llvmpipe (LLVM 15.0.6, 256 bits)", 0), "none");
     CHECK_STRING(words_of("a-name-with-aword-that-is-longer-than-any-in-the-table-of-devices", 0),
-              "none");
+                 "none");
 }
 
 TEST(the_number_of_units_decides_between_devices_of_one_name) {

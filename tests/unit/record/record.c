@@ -179,7 +179,8 @@ TEST(the_cost_of_python_trampolines_is_bounded_by_what_was_sampled) {
     CHECK_STRING(cost_with(1, 1000, 16, true),
                  "; Python's perf trampolines took 2.4 % to 39.0 %" OFF);
     /* at most half of the time in the interpreter */
-    CHECK_STRING(cost_with(1, 600, 25, true), "; Python's perf trampolines took 4.5 % to 30.0 %" OFF);
+    CHECK_STRING(cost_with(1, 600, 25, true),
+                 "; Python's perf trampolines took 4.5 % to 30.0 %" OFF);
     CHECK_STRING(cost_with(1, 20, 16, true), "; Python's perf trampolines took 1.0 % to 1.0 %" OFF);
     /* too few samples for a lower bound */
     CHECK_STRING(cost_with(1, 1000, 4, true), "; Python's perf trampolines took up to 15.0 %" OFF);

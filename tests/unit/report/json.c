@@ -29,7 +29,8 @@ TEST(the_json_account_of_a_known_trace_is_exact) {
     struct status status = {0};
     CHECK_OK(sample_report(fill_plain, NULL, report_write_json, &json, &status), status);
     CHECK(has(&json, "\"schema\":\"ridge-report\",\"version\":1"));
-    CHECK(has(&json, "\"window_ns\":90,\"busy_ns\":40,\"exposed_communication_ns\":0,\"exposed_copy_ns\":10,\"idle_ns\":40"));
+    CHECK(has(&json, "\"window_ns\":90,\"busy_ns\":40,\"exposed_communication_ns\":0,\"exposed_"
+                     "copy_ns\":10,\"idle_ns\":40"));
     CHECK(has(&json, "\"kernel_span_ns\":70"));
     CHECK(has(&json, "\"gap_total_ns\":30"));
     CHECK(has(&json, "\"gpu_busy_ns\":50,\"gpu_span_ns\":90"));
@@ -70,7 +71,8 @@ TEST(a_narrowed_json_report_says_so_and_counts_only_the_window) {
     CHECK_OK(sample_report(fill_plain, &options, report_write_json, &json, &status), status);
     CHECK(has(&json, "\"narrowed\":true"));
     CHECK(has(&json, "\"window\":\"20ns,40ns\",\"wall_ns\":20"));
-    CHECK(has(&json, "\"window_ns\":20,\"busy_ns\":0,\"exposed_communication_ns\":0,\"exposed_copy_ns\":0,\"idle_ns\":20"));
+    CHECK(has(&json, "\"window_ns\":20,\"busy_ns\":0,\"exposed_communication_ns\":0,\"exposed_copy_"
+                     "ns\":0,\"idle_ns\":20"));
     CHECK(has(&json, "\"kernel_count\":0"));
     buffer_finish(&json);
 }

@@ -35,7 +35,8 @@ TEST(the_markdown_findings_name_the_largest_loss_with_its_share) {
     CHECK(has(&page, "1. **Bottleneck Identified**: device\n"
                      "   - Evidence: idle for 20 ns in 1 gap: "));
     CHECK(has(&page, "   - Impact: 22.2 % of the device's window\n"));
-    CHECK(has(&page, "1. Idle, device\n   - Potential gain: at most 20 ns, 22.2 % of the window\n"));
+    CHECK(
+        has(&page, "1. Idle, device\n   - Potential gain: at most 20 ns, 22.2 % of the window\n"));
     CHECK(has(&page, "   - Transfers: 1.00 KB total in 1 copy, 10 ns\n"));
     CHECK(has(&page, "| idle | 40 ns | 44.4 % |"));
     buffer_finish(&page);

@@ -60,13 +60,11 @@ TEST(activities_before_their_launch_are_told_with_the_worst) {
     struct buffer last = {0};
     struct data_quality quality = {.starts_before_launch = 1234, .starts_before_worst = 1500};
     CHECK_INT(count_notes(&quality, &last), 1);
-    CHECK_STRING(
-        last.data,
-        "1,234 activities start before the call that launched them, by up to 1.50 µs: the "
-        "clocks of device and host disagree by at least that.");
+    CHECK_STRING(last.data,
+                 "1,234 activities start before the call that launched them, by up to 1.50 µs: the "
+                 "clocks of device and host disagree by at least that.");
     quality = (struct data_quality){.dropped = 1};
     CHECK_INT(count_notes(&quality, &last), 1);
-    CHECK_STRING(last.data,
-                 "One event was lost while recording or importing: sums are too low.");
+    CHECK_STRING(last.data, "One event was lost while recording or importing: sums are too low.");
     buffer_finish(&last);
 }

@@ -47,7 +47,9 @@ static void check_account(const struct outcome *outcome) {
         int64_t causes = 0;
         for (unsigned cause = 0; cause < CAUSE_COUNT; cause++)
             causes += device->cause[cause];
-        CHECK_INT(device->busy + device->exposed_communication + device->exposed_copy + device->idle, device->window);
+        CHECK_INT(device->busy + device->exposed_communication + device->exposed_copy +
+                      device->idle,
+                  device->window);
         CHECK_INT(causes, device->idle);
         CHECK(device->busy >= 0 && device->exposed_copy >= 0 && device->idle >= 0);
     }
