@@ -21,7 +21,7 @@ static const struct {
                      .vulkan = "Fuse the chain into one shader"},
     [REMEDY_BATCH] = {"Do more work per launch with a larger batch",
                       "Use a larger batch, or combine several small calls",
-                      "Use a larger batch, or jax.vmap over several small calls", NULL, NULL},
+                      "Use a larger batch, or jax.vmap over several small calls", .opencl = NULL},
     [REMEDY_NO_SYNC] =
         {"Move the synchronization out of the loop, or synchronize less often",
          "Keep the value on the device (no .item(), .cpu(), print or if on a tensor in the loop), "
@@ -45,7 +45,7 @@ static const struct {
                              "Build one tensor on the host (torch.cat, torch.stack), copy it once "
                              "and split it on the device",
                              "Pack the data into one array and move it with one device_put", NULL,
-                             NULL},
+                             .opencl = NULL},
     [REMEDY_OVERLAP] =
         {"Copy the next step's input on a separate stream while this step computes",
          "Copy the next batch one step ahead, on a separate torch.cuda.Stream with "
@@ -82,7 +82,8 @@ static const struct {
         {"Prepare the next input in another thread while the device works",
          "Use DataLoader(num_workers=4, pin_memory=True, prefetch_factor=2, "
          "persistent_workers=True)",
-         "Prepare batches in a separate thread or process (tf.data prefetch, grain)", NULL, NULL},
+         "Prepare batches in a separate thread or process (tf.data prefetch, grain)",
+         .opencl = NULL},
     [REMEDY_PRECISION] =
         {"Use tensor cores for matrix products (tf32, bf16 or f16)",
          "Set torch.set_float32_matmul_precision(\"high\") for tf32, or use torch.autocast with "
@@ -116,18 +117,18 @@ static const struct {
          "wait where the result is needed",
          "Set XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true, so that XLA computes "
          "during collectives",
-         NULL, NULL},
+         .opencl = NULL},
     [REMEDY_LARGER_MESSAGES] =
         {"Combine small collectives into fewer large ones (ncclGroupStart, one flat buffer)",
          "Combine small collectives: DistributedDataParallel(bucket_cap_mb=100), or one flat "
          "tensor",
          "Combine small collectives (XLA_FLAGS=--xla_gpu_all_reduce_combine_threshold_bytes=...)",
-         NULL, NULL},
+         .opencl = NULL},
     [REMEDY_TO_DEVICE] = {"Run this work on the device, where its data is",
                           "Move the tensors to the device (.to(\"cuda\"), device=\"cuda\") and "
                           "keep them there",
                           "Check jax.devices(), as everything runs on the CPU without a GPU plugin",
-                          NULL, NULL},
+                          .opencl = NULL},
 };
 
 const char *remedy_text(enum framework framework, enum remedy remedy) {

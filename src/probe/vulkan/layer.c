@@ -143,7 +143,7 @@ static void destroy_instance(vk_instance handle, const void *allocator) {
     if (!instance)
         return;
     void (*destroy)(vk_instance, const void *) = instance->next.vkDestroyInstance;
-    *instance = (struct vulkan_instance){0};
+    *instance = (struct vulkan_instance){.key = NULL};
     destroy(handle, allocator);
 }
 
