@@ -265,6 +265,7 @@ TEST(the_stack_size_of_a_running_program_can_be_changed) {
             size_t ignored[PERF_STACK_SIZES];
             if (i > 0)
                 perf_rings_set_stack_size(&rings, order[i]);
+            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
             take_all(&rings, ignored); /* samples from before the change */
             CHECK_INT(await_size(&rings, order[i]), 0);
         }
