@@ -254,7 +254,7 @@ TEST(the_stack_size_of_a_running_program_can_be_changed) {
     struct perf_rings rings = {0};
     struct status status;
     int go;
-    pid_t pid = perf_target_start("crowd", &go);
+    pid_t pid = perf_target_start("crowd until killed", &go);
     if (!perf_rings_open(&rings, pid, &options, &status)) {
         test_skip("perf events cannot be used here");
     } else {

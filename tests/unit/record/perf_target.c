@@ -71,17 +71,16 @@ static void play_threads(void) {
     pthread_join(thread, NULL);
 }
 
-static void *work_in_crowd(void *unused) {
-    (void)unused;
-    perf_target_spin(0.03);
+static void *work_in_crowd(void *seconds) {
+    perf_target_spin(*(const double *)seconds);
     return NULL;
 }
 
 /* Many more threads than processors, all busy. */
-static void play_crowd(void) {
+static void play_crowd(double seconds) {
     pthread_t threads[PERF_TARGET_CROWD];
     for (unsigned i = 0; i < PERF_TARGET_CROWD; i++)
-        if (pthread_create(&threads[i], NULL, work_in_crowd, NULL) != 0)
+        if (pthread_create(&threads[i], NULL, work_in_crowd, &seconds) != 0)
             _exit(1);
     for (unsigned i = 0; i < PERF_TARGET_CROWD; i++)
         pthread_join(threads[i], NULL);
@@ -154,7 +153,9 @@ __attribute__((constructor)) static void play(void) {
     else if (strcmp(part, "interrupts") == 0)
         play_interrupts();
     else if (strcmp(part, "crowd") == 0)
-        play_crowd();
+        play_crowd(0.03);
+    else if (strcmp(part, "crowd until killed") == 0)
+        play_crowd(60);
     else if (strcmp(part, "children") == 0)
         play_children();
     else if (strcmp(part, "compiler") == 0)
