@@ -65,7 +65,7 @@ echo "- a process that stays behind is let go"
 "$RIDGE" record --no-sampling -o left.ridge -- sh -c 'sleep 5 & echo $! > pid' 2>&1 > /dev/null | sed -n 's/^lost      \(nothing; \)*//p'
 kill "$(cat pid)"
 echo "- limits"
-"$RIDGE" record --no-sampling -o most.ridge --max-size 2K -- sh -c 'i=0; while [ $i -lt 10 ]; do i=$((i + 1)); sleep 0.1; done' 2>&1 | sed -n 's/size of .* (/size of SIZE (/; s/^lost      \(nothing; \)*//p'
+"$RIDGE" record --no-sampling -o most.ridge --max-size 2K -- sh -c 'i=0; while [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.02; done' 2>&1 | sed -n 's/size of .* (/size of SIZE (/; s/^lost      \(nothing; \)*//p'
 "$RIDGE" record --no-sampling -o late.ridge --delay 100 -- true 2>&1 | sed -n 's/^lost      \(nothing; \)*//p'
 "$RIDGE" query late.ridge 'SELECT count(*) FROM counter' --format csv
 trust late.ridge
