@@ -30,6 +30,7 @@ static char *free_stacks[THREADS_MAX];
 static unsigned free_count;
 static unsigned char slots[THREADS_MAX / SIMD_LANES][2][SIMD_LANES * SLOT]
     __attribute__((aligned(16)));
+static uint32_t active[THREADS_MAX / SIMD_LANES]; /* lanes that took part in the last operation */
 static const struct kernel_image *running;
 static const struct kernel_arguments *running_arguments;
 
@@ -41,7 +42,7 @@ __asm__(".text\n.globl standin_switch\n.hidden standin_switch\nstandin_switch:\n
         "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
         "movq %rsp, (%rdi)\nmovq %rsi, %rsp\n"
         "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n");
-enum { SAVED_WORDS = 7, RETURN_WORD = 6 };
+enum { SAVED_WORDS = 7, RETURN_WORD = 6, ENTRY_WORDS = 1 }; /* aligned as after a call */
 #elif defined(__aarch64__)
 __asm__(".text\n.globl standin_switch\n.hidden standin_switch\nstandin_switch:\n"
         "sub sp, sp, #160\nstp x19, x20, [sp]\nstp x21, x22, [sp, #16]\nstp x23, x24, [sp, #32]\n"
@@ -52,7 +53,7 @@ __asm__(".text\n.globl standin_switch\n.hidden standin_switch\nstandin_switch:\n
         "ldp x25, x26, [sp, #48]\nldp x27, x28, [sp, #64]\nldp x29, x30, [sp, #80]\n"
         "ldp d8, d9, [sp, #96]\nldp d10, d11, [sp, #112]\nldp d12, d13, [sp, #128]\n"
         "ldp d14, d15, [sp, #144]\nadd sp, sp, #160\nret\n");
-enum { SAVED_WORDS = 20, RETURN_WORD = 11 };
+enum { SAVED_WORDS = 20, RETURN_WORD = 11, ENTRY_WORDS = 2 };
 #endif
 
 static void suspend(enum state state) {
@@ -82,8 +83,7 @@ static void resume(unsigned number) {
     current = number;
     if (!fiber->stack) {
         fiber->stack = take_stack();
-        /* as if fiber_main() had been called: its stack is aligned as after a call */
-        void **top = (void **)(fiber->stack + STACK_BYTES) - 2 - SAVED_WORDS;
+        void **top = (void **)(fiber->stack + STACK_BYTES) - ENTRY_WORDS - SAVED_WORDS;
         memset(top, 0, SAVED_WORDS * sizeof *top);
         void (*entry)(void) = fiber_main;
         memcpy(&top[RETURN_WORD], &entry, sizeof entry);
@@ -113,8 +113,7 @@ static const unsigned char *exchange(const void *value, unsigned size, unsigned 
 }
 
 static void check_lane(unsigned lane) {
-    unsigned first = current / SIMD_LANES * SIMD_LANES, other = first + lane;
-    if (lane >= SIMD_LANES || other >= fiber_count || fibers[other].state == DONE)
+    if (lane >= SIMD_LANES || !(active[current / SIMD_LANES] >> lane & 1))
         standin_fail("thread %u reads lane %u of its SIMD group, which is not active", current,
                      lane);
 }
@@ -136,9 +135,13 @@ static bool release_simd(unsigned first, unsigned last) {
     }
     if (waiting && others)
         standin_fail("a SIMD group is at a barrier and at a SIMD operation at the same time");
-    for (unsigned i = first; i < last && waiting; i++)
-        if (fibers[i].state == AT_SIMD)
+    if (waiting)
+        active[first / SIMD_LANES] = 0;
+    for (unsigned i = first; i < last; i++)
+        if (fibers[i].state == AT_SIMD) {
             fibers[i].state = READY;
+            active[first / SIMD_LANES] |= 1u << (i - first);
+        }
     return waiting > 0;
 }
 
