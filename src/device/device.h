@@ -51,6 +51,11 @@ struct device_capabilities {
     bool host_memory;    /* memory.handle is an address that the host may use */
 };
 
+/* Metal: products of 8 x 8 matrices by a SIMD group, from the M1 on. */
+static inline bool device_has_simdgroup_matrices(const struct device_capabilities *device) {
+    return device->language == LANGUAGE_METAL && device->major >= 7;
+}
+
 struct device_memory {
     uint64_t handle; /* an address (cpu, cuda) or the driver's object (metal, opencl) */
     size_t bytes;

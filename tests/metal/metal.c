@@ -886,7 +886,7 @@ EXPORT void *IORegistryEntrySearchCFProperty(uint32_t service, const char *plane
     if (strcmp(key, "gpu-core-count") != 0)
         return NULL;
     io_alive++;
-    return strdup("8");
+    return strdup(getenv("METAL_STANDIN_CORES") ? getenv("METAL_STANDIN_CORES") : "8");
 }
 EXPORT unsigned char CFNumberGetValue(void *number, long type, void *value) {
     if (type != 4)

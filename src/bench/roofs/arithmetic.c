@@ -35,6 +35,16 @@ static const struct source_chain chains[] = {
      "the driver has no dot products of bytes"},
     {ROOF_INT8, LANGUAGE_OPENCL, "opencl_char16", 32, "multiply-adds of vectors of 16", ""},
     {ROOF_INT8, LANGUAGE_OPENCL, "opencl_mad24", 2, "multiply-adds of bytes in words", ""},
+    {ROOF_F32, LANGUAGE_METAL, "f32", 2, "multiply-adds in registers", ""},
+    {ROOF_F16, LANGUAGE_METAL, "metal_f16", 4, "multiply-adds of pairs", ""},
+    {ROOF_BF16, LANGUAGE_METAL, "metal_bf16", 4, "multiply-adds of pairs",
+     "bfloat needs macOS 14 and an Apple GPU"},
+    {ROOF_MATRIX_F32, LANGUAGE_METAL, "metal_matrix_f32", 32, "SIMD-group matrices",
+     "the GPU has no SIMD-group matrices"},
+    {ROOF_MATRIX_F16, LANGUAGE_METAL, "metal_matrix_f16", 32, "SIMD-group matrices",
+     "the GPU has no SIMD-group matrices"},
+    {ROOF_MATRIX_BF16, LANGUAGE_METAL, "metal_matrix_bf16", 32, "SIMD-group matrices",
+     "bfloat needs macOS 14 and an Apple GPU"},
 };
 
 const struct source_chain *source_chains(unsigned *count) {
@@ -42,17 +52,26 @@ const struct source_chain *source_chains(unsigned *count) {
     return chains;
 }
 
-static void write_kernel(struct buffer *out, enum device_language language,
+static bool is_matrix(enum roof_id roof) {
+    return roof >= ROOF_MATRIX_F32 && roof <= ROOF_MATRIX_INT8;
+}
+
+static void write_kernel(struct buffer *out, const struct device_capabilities *device,
                          const struct source_chain *chain, unsigned threads, unsigned steps,
                          const char *name) {
     enum { ACCUMULATORS = 8 };
+    enum device_language language = device->language;
     const struct source_parameter result = {.name = "result", .dtype = RIDGE_I32, .stored = true};
     const struct source_kernel kernel = {
         .name = name, .buffers = &result, .buffer_count = 1, .scalar_count = 1, .threads = threads};
     source_prelude(out, language, false);
     source_define(out, "ABSENT", SOURCE_CHAIN_ABSENT);
+    source_define(out, "HAS_BFLOAT", device->bfloat);
+    source_define(out, "HAS_MATRICES", device_has_simdgroup_matrices(device));
     source_section(out, embedded_chains_cl, "macros");
     source_section(out, embedded_chains_cl, chain->section);
+    if (is_matrix(chain->roof))
+        source_section(out, embedded_chains_cl, "metal_matrix");
     source_kernel_begin(out, language, &kernel);
     source_section(out, embedded_chains_cl, "begin");
     for (unsigned step = 0; step < steps; step += ACCUMULATORS)
@@ -66,7 +85,7 @@ bool source_chain_load(const struct roof_bench *bench, const struct source_chain
                        struct status *status) {
     static const char name[] = "chain";
     struct buffer text = {0};
-    write_kernel(&text, bench->capabilities->language, chain, threads, steps, name);
+    write_kernel(&text, bench->capabilities, chain, threads, steps, name);
     struct kernel_code code = {
         .kind = CODE_SOURCE, .name = name, .source = text.data, .source_length = text.length};
     bool loaded =
@@ -145,10 +164,9 @@ static bool add_native(struct chains *chains, const struct native_chain *row,
         .context_size = sizeof row,
         .scratch_bytes = CHAIN_STATE,
     };
-    bool matrix = row->roof >= ROOF_MATRIX_F32 && row->roof <= ROOF_MATRIX_INT8;
     if (!chains->bench->device->ops->load(chains->bench->device, &code, &chain->kernel, status))
         return false;
-    chain->rounds = matrix ? CPU_ROUNDS / TILE_ROUNDS_SHARE : CPU_ROUNDS;
+    chain->rounds = is_matrix(row->roof) ? CPU_ROUNDS / TILE_ROUNDS_SHARE : CPU_ROUNDS;
     add_method(chains, CPU_UNITS * chains->bench->capabilities->compute_units, 1, row->operations,
                row->how);
     return true;
@@ -211,6 +229,8 @@ static bool add_source(struct chains *chains, const struct source_chain *row,
         return true;
     }
     chain->rounds = capabilities->is_gpu ? GPU_ROUNDS : DRIVER_ROUNDS;
+    if (is_matrix(row->roof))
+        chain->rounds /= TILE_ROUNDS_SHARE;
     add_method(chains,
                per_unit * (capabilities->compute_units > 0 ? capabilities->compute_units : 1),
                threads, steps * row->operations, row->how);
@@ -251,13 +271,14 @@ bool roof_measure_arithmetic(const struct roof_bench *bench, struct status *stat
                                           ROOF_MATRIX_INT8};
     const struct device_ops *ops = bench->device->ops;
     struct launch_buffer result = {0};
-    bool native = bench->capabilities->language == LANGUAGE_NATIVE;
+    bool has_matrices = bench->capabilities->language == LANGUAGE_NATIVE ||
+                        bench->capabilities->language == LANGUAGE_METAL;
     if (!ops->allocate(bench->device, 64, &result.memory, status))
         return status_context(status, "measuring arithmetic");
     bool measured = true;
     for (unsigned i = 0; i < 4 && measured; i++)
         measured = measure_roof(bench, ordinary[i], &result, status);
-    for (unsigned i = 0; i < 4 && measured && native; i++)
+    for (unsigned i = 0; i < 4 && measured && has_matrices; i++)
         measured = measure_roof(bench, matrix[i], &result, status);
     ops->release(bench->device, result.memory);
     return measured || status_context(status, "measuring arithmetic");
