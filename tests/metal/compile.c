@@ -109,17 +109,6 @@ static const char *flags(void) {
     return FLAGS;
 }
 
-/* The precompiled header, for compilers that find it by its name. */
-static void precompile(const char *cache) {
-    char command[2048], name[600];
-    snprintf(name, sizeof name, "%s/metal_stdlib.gch", cache);
-    if (access(name, R_OK) == 0)
-        return;
-    snprintf(command, sizeof command, "%s %s -x c++-header %s/metal_stdlib -o %s.%d 2> /dev/null && mv %s.%d %s",
-             compiler(), flags(), shim_folder(), name, (int)getpid(), name, (int)getpid(), name);
-    run(command);
-}
-
 /* ---- The text ---- */
 
 static bool is_word(char c) {
@@ -292,32 +281,6 @@ static bool preprocess(const char *base, const char *source, struct text *out, s
     return code == 0;
 }
 
-static bool compile_text(const char *base, const char *cache, const struct text *text,
-                         struct text *log) {
-    char path[700], command[4000];
-    snprintf(path, sizeof path, "%s.cc", base);
-    write_file(path, text);
-    precompile(cache);
-    snprintf(command, sizeof command, "%s %s -shared -I %s -I %s -o %s.so %s.cc 2> %s.log",
-             compiler(), flags(), cache, shim_folder(), base, base, base);
-    if (run(command) == 0)
-        return true;
-    snprintf(path, sizeof path, "%s.log", base);
-    char *errors = read_file(path, NULL);
-    append_string(log, errors);
-    free(errors);
-    return false;
-}
-
-static void remove_files(const char *base) {
-    static const char *const endings[] = {"metal", "i", "log", "cc"};
-    char path[700];
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        snprintf(path, sizeof path, "%s.%s", base, endings[i]);
-        unlink(path);
-    }
-}
-
 /* What the compiled code depends on besides the text. */
 static uint64_t environment_hash(void) {
     static uint64_t value;
@@ -337,6 +300,49 @@ static uint64_t environment_hash(void) {
     free(shim);
     free(all.data);
     return value;
+}
+
+/* The folder of the precompiled header, which compilers find by its name. */
+static const char *precompile(const char *cache) {
+    static char folder[600];
+    char command[3000];
+    if (folder[0])
+        return folder;
+    snprintf(folder, sizeof folder, "%s/pch-%016llx", cache,
+             (unsigned long long)environment_hash());
+    mkdir(folder, 0700);
+    snprintf(command, sizeof command,
+             "test -e %s/metal_stdlib.gch || { %s %s -x c++-header %s/metal_stdlib -o %s/%d 2> /dev/null && "
+             "mv %s/%d %s/metal_stdlib.gch; }",
+             folder, compiler(), flags(), shim_folder(), folder, (int)getpid(), folder,
+             (int)getpid(), folder);
+    run(command);
+    return folder;
+}
+
+static bool compile_text(const char *base, const char *cache, const struct text *text,
+                         struct text *log) {
+    char path[700], command[4000];
+    snprintf(path, sizeof path, "%s.cc", base);
+    write_file(path, text);
+    snprintf(command, sizeof command, "%s %s -shared -I %s -I %s -o %s.so %s.cc 2> %s.log",
+             compiler(), flags(), precompile(cache), shim_folder(), base, base, base);
+    if (run(command) == 0)
+        return true;
+    snprintf(path, sizeof path, "%s.log", base);
+    char *errors = read_file(path, NULL);
+    append_string(log, errors);
+    free(errors);
+    return false;
+}
+
+static void remove_files(const char *base) {
+    static const char *const endings[] = {"metal", "i", "log", "cc"};
+    char path[700];
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        snprintf(path, sizeof path, "%s.%s", base, endings[i]);
+        unlink(path);
+    }
 }
 
 static bool build(const char *cache, const char *source, const char *path, char **log) {
