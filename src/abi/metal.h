@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef void *metal_id;           /* an object or a class */
+typedef void *metal_id; /* an object or a class */
 typedef struct metal_sel_ *metal_sel;
 typedef void metal_void;
 typedef unsigned long metal_uint; /* NSUInteger, 64 bits wide on all supported machines */
@@ -124,8 +124,7 @@ typedef struct {
     X(MTLCopyAllDevices, metal_id, (void)) /* owned by the caller */                               \
     X(IORegistryEntryIDMatching, void *, (uint64_t))                                               \
     X(IOServiceGetMatchingService, uint32_t, (uint32_t, void *)) /* consumes the dictionary */     \
-    X(IORegistryEntrySearchCFProperty, void *,                                                     \
-      (uint32_t, const char *, void *, void *, uint32_t))                                          \
+    X(IORegistryEntrySearchCFProperty, void *, (uint32_t, const char *, void *, void *, uint32_t)) \
     X(IOObjectRelease, int, (uint32_t))                                                            \
     X(CFStringCreateWithCString, void *, (void *, const char *, uint32_t))                         \
     X(CFNumberGetValue, unsigned char, (void *, metal_int, void *))                                \

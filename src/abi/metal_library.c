@@ -97,8 +97,7 @@ static bool load(struct metal_library *library, struct status *status) {
     const char *missing = fill_functions(&libraries, library);
     if (!missing)
         missing = fill_calls(&libraries, library);
-    return !missing ||
-           status_fail(status, STATUS_UNSUPPORTED, "Metal has no function %s", missing);
+    return !missing || status_fail(status, STATUS_UNSUPPORTED, "Metal has no function %s", missing);
 }
 
 static struct metal_library machine;

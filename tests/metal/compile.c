@@ -1,9 +1,10 @@
 /* Compiles MSL as C++ against shim/metal_stdlib.
  *
- * Three steps: the preprocessor expands the kernel's own macros (not those of metal_stdlib); the text
- * is rewritten where C++ has no word for Metal's (variables in threadgroup memory become static, in a
- * section of their own); a function that calls the kernel with its parameters by attribute is added.
- * Compiled kernels are kept by the hash of everything they depend on in METAL_STANDIN_CACHE.
+ * Three steps: the preprocessor expands the kernel's own macros (not those of metal_stdlib); the
+ * text is rewritten where C++ has no word for Metal's (variables in threadgroup memory become
+ * static, in a section of their own); a function that calls the kernel with its parameters by
+ * attribute is added. Compiled kernels are kept by the hash of everything they depend on in
+ * METAL_STANDIN_CACHE.
  */
 #include "standin.h"
 
@@ -100,7 +101,8 @@ static int run(const char *command) {
     return WIFEXITED(code) ? WEXITSTATUS(code) : -1;
 }
 
-#define FLAGS "-std=c++17 -O1 -w -fPIC -ffp-contract=off -fno-math-errno -fno-strict-aliasing -fwrapv"
+#define FLAGS                                                                                      \
+    "-std=c++17 -O1 -w -fPIC -ffp-contract=off -fno-math-errno -fno-strict-aliasing -fwrapv"
 static const char *flags(void) {
 #ifdef __x86_64__
     if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
@@ -271,7 +273,8 @@ static bool preprocess(const char *base, const char *source, struct text *out, s
     write_file(path, &raw);
     free(raw.data);
     snprintf(command, sizeof command,
-             "%s -x c++ -std=c++17 -E -P -w -D__METAL_VERSION__=%d -I %s/empty %s.metal -o %s.i 2> %s.log",
+             "%s -x c++ -std=c++17 -E -P -w -D__METAL_VERSION__=%d -I %s/empty %s.metal -o %s.i 2> "
+             "%s.log",
              compiler(), standin_system() >= 14 ? 310 : 300, shim_folder(), base, base, base);
     int code = run(command);
     snprintf(path, sizeof path, "%s.%s", base, code == 0 ? "i" : "log");
@@ -312,7 +315,8 @@ static const char *precompile(const char *cache) {
              (unsigned long long)environment_hash());
     mkdir(folder, 0700);
     snprintf(command, sizeof command,
-             "test -e %s/metal_stdlib.gch || { %s %s -x c++-header %s/metal_stdlib -o %s/%d 2> /dev/null && "
+             "test -e %s/metal_stdlib.gch || { %s %s -x c++-header %s/metal_stdlib -o %s/%d 2> "
+             "/dev/null && "
              "mv %s/%d %s/metal_stdlib.gch; }",
              folder, compiler(), flags(), shim_folder(), folder, (int)getpid(), folder,
              (int)getpid(), folder);
@@ -355,8 +359,8 @@ static bool build(const char *cache, const char *source, const char *path, char 
     bool ok = preprocess(base, source, &expanded, &errors);
     if (ok) {
         rewrite(expanded.data, &text);
-        ok = add_entries(expanded.data, &text, &errors) &&
-             compile_text(base, cache, &text, &errors);
+        ok =
+            add_entries(expanded.data, &text, &errors) && compile_text(base, cache, &text, &errors);
     }
     if (ok) {
         snprintf(part, sizeof part, "%s.so", base);

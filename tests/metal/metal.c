@@ -1,7 +1,7 @@
 /* Metal: devices, buffers, libraries, pipelines, queues, command buffers, encoders and events.
  *
- * A committed command buffer runs when the program waits for it, or after it has asked for its state
- * a few times: as late as possible.
+ * A committed command buffer runs when the program waits for it, or after it has asked for its
+ * state a few times: as late as possible.
  */
 #include "standin.h"
 
@@ -18,7 +18,8 @@ struct size {
     NSUInteger width, height, depth;
 };
 enum { POLLS = 3, THREADGROUP_MEMORY = 32768, BYTES_MAX = 4096 };
-#define END_OF_METHODS {NULL, NULL, PLAIN, NULL, false, 0}
+#define END_OF_METHODS                                                                             \
+    { NULL, NULL, PLAIN, NULL, false, 0 }
 
 struct class standin_device_class, standin_options_class, standin_library_class,
     standin_function_class, standin_pipeline_class, standin_buffer_class, standin_event_class,
@@ -75,8 +76,7 @@ static id buffer_new(size_t length) {
     if (memory == MAP_FAILED)
         return NULL;
     mprotect(memory + mapped - page, page, PROT_NONE);
-    struct buffer *buffer =
-        (struct buffer *)standin_new(&standin_buffer_class, sizeof *buffer);
+    struct buffer *buffer = (struct buffer *)standin_new(&standin_buffer_class, sizeof *buffer);
     buffer->length = length;
     buffer->mapped = mapped;
     buffer->contents = memory;
@@ -193,9 +193,8 @@ static const struct method pipeline_methods[] = {
     {"staticThreadgroupMemoryLength", "Q", PLAIN, (IMP)pipeline_static_memory, false, 0},
     END_OF_METHODS,
 };
-struct class standin_pipeline_class = {.name = "MTLComputePipelineState",
-                                       .methods = pipeline_methods,
-                                       .destroy = pipeline_destroy};
+struct class standin_pipeline_class = {
+    .name = "MTLComputePipelineState", .methods = pipeline_methods, .destroy = pipeline_destroy};
 
 /* ---- MTLSharedEvent ---- */
 
@@ -639,9 +638,8 @@ static const struct method compute_methods[] = {
     {"endEncoding", "v", PLAIN, (IMP)encoder_end, false, 0},
     END_OF_METHODS,
 };
-struct class standin_compute_class = {.name = "MTLComputeCommandEncoder",
-                                      .methods = compute_methods,
-                                      .destroy = encoder_destroy};
+struct class standin_compute_class = {
+    .name = "MTLComputeCommandEncoder", .methods = compute_methods, .destroy = encoder_destroy};
 
 static void encoder_copy(id self, SEL _cmd, id from, NSUInteger from_offset, id to,
                          NSUInteger to_offset, NSUInteger length) {
@@ -776,8 +774,8 @@ static id device_new_library(id self, SEL _cmd, id source, id options, id *error
     char *log = NULL;
     (void)self;
     (void)_cmd;
-    struct options *chosen = standin_check(options, &standin_options_class,
-                                           "newLibraryWithSource:options:error:");
+    struct options *chosen =
+        standin_check(options, &standin_options_class, "newLibraryWithSource:options:error:");
     if (!chosen->safe)
         standin_fail("newLibraryWithSource: fast math assumes that there are no NaNs");
     void *image = compile_library(standin_text(source), &log);

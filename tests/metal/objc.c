@@ -107,7 +107,7 @@ void standin_register(struct class *class) {
 }
 
 EXPORT id objc_getClass(const char *name) {
-    for (struct class *const *class = standin_classes; *class; class++)
+    for (struct class *const *class = standin_classes; *class; class ++)
         if (strcmp((*class)->name, name) == 0) {
             standin_register(*class);
             return &(*class)->base;
@@ -122,15 +122,15 @@ EXPORT const char *class_getName(struct class *class) {
     return class ? class->name : "nil";
 }
 
-/* "types" of a method as Apple documents it, then 'O', 'B' or 'P' for its ownership; NULL if no class
- * has it. For the check of ridge's own table. */
+/* "types" of a method as Apple documents it, then 'O', 'B' or 'P' for its ownership; NULL if no
+ * class has it. For the check of ridge's own table. */
 EXPORT const char *standin_signature(const char *selector) {
     static char text[64];
     const struct method *found = NULL;
     for (const struct method *method = object_methods; method->selector; method++)
         if (strcmp(method->selector, selector) == 0)
             found = method;
-    for (struct class *const *class = standin_classes; *class && !found; class++)
+    for (struct class *const *class = standin_classes; *class && !found; class ++)
         for (const struct method *method = (*class)->methods; method->selector; method++)
             if (strcmp(method->selector, selector) == 0)
                 found = method;
@@ -200,8 +200,7 @@ void standin_release(id object) {
     if (--object->retains > 0)
         return;
     if (object->own)
-        standin_fail("release: a %s has no references left but is still in use",
-                     object->isa->name);
+        standin_fail("release: a %s has no references left but is still in use", object->isa->name);
     if (object->isa->destroy)
         object->isa->destroy(object);
     bury(object);

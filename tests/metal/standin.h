@@ -1,10 +1,10 @@
 /* A stand-in for libobjc, Metal, IOKit and CoreFoundation on any Unix, for tests.
  *
- * It has the functions, classes and selectors that ridge uses, as Apple documents them, and ends the
- * program with a message when a rule is broken: an unknown selector, a message to a dead object, an
- * object that is released too often or never, an autoreleased object without a pool, an encoder that
- * is not ended, a launch with missing parameters. Kernels are compiled as C++ and run on the CPU,
- * as late as the rules of Metal allow, so that a missing wait is noticed.
+ * It has the functions, classes and selectors that ridge uses, as Apple documents them, and ends
+ * the program with a message when a rule is broken: an unknown selector, a message to a dead
+ * object, an object that is released too often or never, an autoreleased object without a pool, an
+ * encoder that is not ended, a launch with missing parameters. Kernels are compiled as C++ and run
+ * on the CPU, as late as the rules of Metal allow, so that a missing wait is noticed.
  */
 #ifndef RIDGE_TESTS_METAL_STANDIN_H
 #define RIDGE_TESTS_METAL_STANDIN_H
@@ -88,9 +88,9 @@ struct kernel_arguments {
 struct kernel_image {
     void *library;
     void (*run)(const struct kernel_arguments *arguments, const uint32_t position[3]);
-    uint32_t buffer_mask;  /* the parameters */
+    uint32_t buffer_mask; /* the parameters */
     bool has_dynamic;
-    char *shared;          /* threadgroup variables */
+    char *shared; /* threadgroup variables */
     size_t shared_bytes;
 };
 

@@ -1,8 +1,8 @@
 /* The threads of a threadgroup, as fibers on one CPU thread.
  *
  * A fiber runs until it ends, reaches a threadgroup barrier, or an operation of its SIMD group; it
- * goes on when all others have come there. SIMD groups run in a different order after every barrier,
- * so that a kernel that lacks one is more likely to fail.
+ * goes on when all others have come there. SIMD groups run in a different order after every
+ * barrier, so that a kernel that lacks one is more likely to fail.
  */
 #include "standin.h"
 

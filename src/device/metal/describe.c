@@ -69,8 +69,7 @@ static void describe_limits(const struct metal_library *library, metal_id device
     capabilities->shared_bytes = (uint32_t)SEND(library, threadgroup_memory_max, device);
     capabilities->shared_max = capabilities->shared_per_unit = capabilities->shared_bytes;
     capabilities->memory_bytes = SEND(library, working_set_max, device);
-    int64_t cores =
-        registry_number(library, SEND(library, registry_id, device), "gpu-core-count");
+    int64_t cores = registry_number(library, SEND(library, registry_id, device), "gpu-core-count");
     capabilities->compute_units = cores > 0 && cores < 65536 ? (uint32_t)cores : 0;
 }
 
@@ -90,7 +89,7 @@ void metal_describe(const struct metal_library *library, metal_id device,
              (int)strcspn(capabilities->description, " "), capabilities->description);
     describe_system(library, capabilities->driver, sizeof capabilities->driver);
     capabilities->major = family_of(library, device);
-    capabilities->bfloat = capabilities->major >= BFLOAT_FAMILY &&
-                           metal_system_at_least(library, BFLOAT_SYSTEM);
+    capabilities->bfloat =
+        capabilities->major >= BFLOAT_FAMILY && metal_system_at_least(library, BFLOAT_SYSTEM);
     describe_limits(library, device, capabilities);
 }

@@ -49,8 +49,7 @@ static metal_id compile(struct metal_device *device, const char *source, const c
         status_fail(status, STATUS_INPUT, "the source is not UTF-8");
         return NULL;
     }
-    metal_id compiled =
-        SEND(library, new_library, device->device, text, device->options, &error);
+    metal_id compiled = SEND(library, new_library, device->device, text, device->options, &error);
     if (!compiled) {
         fail_to_compile(library, error, status);
         return NULL;
@@ -105,9 +104,8 @@ static const struct metal_pipeline *find_pipeline(const struct metal_device *dev
 }
 
 /* A pipeline for the code: from the list, or compiled and added to it. */
-static const struct metal_pipeline *pipeline_of(struct metal_device *device,
-                                                const struct kernel_code *code,
-                                                struct status *status) {
+static const struct metal_pipeline *
+pipeline_of(struct metal_device *device, const struct kernel_code *code, struct status *status) {
     struct metal_pipeline wanted = {.hash = checksum64(code->source, code->source_length),
                                     .length = code->source_length};
     int length = snprintf(wanted.name, sizeof wanted.name, "%s", code->name);

@@ -1,5 +1,5 @@
-/* Launches: a pipeline, its buffers and scalars, a dispatch; and graphs, copies of launches that are
- * encoded together. */
+/* Launches: a pipeline, its buffers and scalars, a dispatch; and graphs, copies of launches that
+ * are encoded together. */
 #include "base/memory.h"
 
 #include <string.h>
@@ -26,10 +26,9 @@ static bool check_launch(const struct metal_device *device, const struct launch 
                            launch->kernel->name, block[0], block[1], block[2],
                            pipeline->threads_max);
     if (launch->shared_bytes > device->base.capabilities.shared_max)
-        return status_fail(status, STATUS_USAGE,
-                           "kernel %s: %u bytes of threadgroup memory; the device has %u",
-                           launch->kernel->name, launch->shared_bytes,
-                           device->base.capabilities.shared_max);
+        return status_fail(
+            status, STATUS_USAGE, "kernel %s: %u bytes of threadgroup memory; the device has %u",
+            launch->kernel->name, launch->shared_bytes, device->base.capabilities.shared_max);
     return true;
 }
 
@@ -95,8 +94,7 @@ static bool fill_node(const struct metal_device *device, const struct launch *la
         return false;
     node->launch = *launch;
     node->launch.detail = NULL;
-    node->buffers =
-        memory_allocate(launch->buffer_count + 1, sizeof *node->buffers, status);
+    node->buffers = memory_allocate(launch->buffer_count + 1, sizeof *node->buffers, status);
     node->scalars = memory_allocate(launch->scalar_count + 1, sizeof *node->scalars, status);
     if (!node->buffers || !node->scalars)
         return false;

@@ -132,8 +132,8 @@ static bool copy_staged(struct metal_device *device, struct metal_queue *queue,
     if (!staging)
         return no_room(device, bytes, status);
     memcpy(SEND(library, contents, staging), from, bytes);
-    bool ok = blit(device, queue, metal_memory_of(to)->buffer, offset, staging, 0, bytes, stamp,
-                   status);
+    bool ok =
+        blit(device, queue, metal_memory_of(to)->buffer, offset, staging, 0, bytes, stamp, status);
     SEND(library, release, staging); /* the command buffer keeps it */
     return ok;
 }

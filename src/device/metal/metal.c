@@ -83,15 +83,14 @@ static void free_lists(struct metal_device *device) {
     while (device->graphs)
         metal_graph_destroy(&device->base, device->graphs);
     while (device->kernels) {
-        struct metal_kernel *kernel = (struct metal_kernel *)((char *)device->kernels -
-                                                              offsetof(struct metal_kernel, link));
+        struct metal_kernel *kernel =
+            (struct metal_kernel *)((char *)device->kernels - offsetof(struct metal_kernel, link));
         metal_unload(&device->base, &kernel->base);
     }
     while (device->pipelines)
         metal_pipeline_free(device, device->pipelines);
     while (device->memories)
-        metal_release(&device->base,
-                      (struct device_memory){.handle = (uintptr_t)device->memories});
+        metal_release(&device->base, (struct device_memory){.handle = (uintptr_t)device->memories});
     while (device->hosts)
         metal_host_release(&device->base, ((struct metal_host *)device->hosts)->memory);
 }

@@ -70,8 +70,8 @@ struct metal_queue {
     uint64_t recorded; /* the last value */
     metal_id buffer, encoder;
     enum metal_encoder_kind kind;
-    unsigned encoded;  /* launches in the open buffer */
-    unsigned capacity; /* launches with which it is committed */
+    unsigned encoded;                    /* launches in the open buffer */
+    unsigned capacity;                   /* launches with which it is committed */
     metal_id committed[METAL_IN_FLIGHT]; /* oldest first */
     unsigned committed_count;
     struct status failure; /* of a command buffer, not reported yet */
@@ -149,15 +149,13 @@ void metal_prepare_stamps(struct device *device, char *how, size_t capacity);
 bool metal_allocate(struct device *device, size_t bytes, struct device_memory *memory,
                     struct status *status);
 void metal_release(struct device *device, struct device_memory memory);
-bool metal_host_allocate(struct device *device, size_t bytes, void **memory,
-                         struct status *status);
+bool metal_host_allocate(struct device *device, size_t bytes, void **memory, struct status *status);
 void metal_host_release(struct device *device, void *memory);
 bool metal_copy_in(struct device *device, unsigned queue, struct device_memory to, size_t offset,
                    const void *from, size_t bytes, struct device_stamp *stamp,
                    struct status *status);
 bool metal_copy_out(struct device *device, unsigned queue, void *to, struct device_memory from,
-                    size_t offset, size_t bytes, struct device_stamp *stamp,
-                    struct status *status);
+                    size_t offset, size_t bytes, struct device_stamp *stamp, struct status *status);
 bool metal_copy_within(struct device *device, unsigned queue, struct device_memory to,
                        size_t to_offset, struct device_memory from, size_t from_offset,
                        size_t bytes, struct device_stamp *stamp, struct status *status);

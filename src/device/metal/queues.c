@@ -77,8 +77,8 @@ static void retire_oldest(struct metal_device *device, struct metal_queue *queue
 }
 
 static void retire_completed(struct metal_device *device, struct metal_queue *queue) {
-    while (queue->committed_count > 0 && SEND(device->library, status, queue->committed[0]) >=
-                                             MTL_COMMAND_BUFFER_COMPLETED)
+    while (queue->committed_count > 0 &&
+           SEND(device->library, status, queue->committed[0]) >= MTL_COMMAND_BUFFER_COMPLETED)
         retire_oldest(device, queue);
 }
 
@@ -193,9 +193,8 @@ bool metal_reached(struct device *base, struct device_event event) {
     const struct metal_library *library = device->library;
     struct metal_queue *queue = &device->queues[event.handle % METAL_QUEUES];
     void *pool = library->objc_autoreleasePoolPush();
-    bool reached =
-        SEND(library, signaled_value, queue->event) >= event.handle / METAL_QUEUES ||
-        metal_is_idle(device, queue);
+    bool reached = SEND(library, signaled_value, queue->event) >= event.handle / METAL_QUEUES ||
+                   metal_is_idle(device, queue);
     library->objc_autoreleasePoolPop(pool);
     return reached;
 }

@@ -1,5 +1,5 @@
-/* Does the stand-in notice what Metal forbids? Every case breaks one rule in a process of its own, which
- * must end with the expected message.
+/* Does the stand-in notice what Metal forbids? Every case breaks one rule in a process of its own,
+ * which must end with the expected message.
  *
  *   misuse                prints what was not noticed and `N passed, N failed`
  */

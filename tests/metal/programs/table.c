@@ -13,9 +13,9 @@ static const struct {
     const char *name;
     char letter;
 } types[] = {
-    {"metal_id", '@'},   {"metal_sel", ':'},    {"metal_void", 'v'},  {"metal_uint", 'Q'},
-    {"metal_u64", 'Q'},  {"metal_int", 'q'},    {"metal_bool", 'B'},  {"metal_double", 'd'},
-    {"metal_text", '*'}, {"metal_bytes", '^'},  {"metal_address", '^'}, {"metal_out", '^'},
+    {"metal_id", '@'},   {"metal_sel", ':'},     {"metal_void", 'v'},    {"metal_uint", 'Q'},
+    {"metal_u64", 'Q'},  {"metal_int", 'q'},     {"metal_bool", 'B'},    {"metal_double", 'd'},
+    {"metal_text", '*'}, {"metal_bytes", '^'},   {"metal_address", '^'}, {"metal_out", '^'},
     {"metal_size", 'S'}, {"metal_version", 'V'},
 };
 
