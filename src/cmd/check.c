@@ -248,15 +248,20 @@ static bool measure_side(struct check *check, unsigned at, struct status *status
     struct check_result *result = &check->result;
     for (;;) {
         struct health before, after;
+        struct gpu_users sharing_before, sharing_after;
         char words[200];
-        if (check->health)
+        if (check->health) {
+            health_read_gpu_users(check->health, 0, &sharing_before);
             health_read(check->health, &before);
+        }
         if (!measure_once(check, at, &run.of, status))
             return false;
         if (!check->health)
             break;
         health_read(check->health, &after);
-        if (!health_disturbed(&before, &after, words, sizeof words))
+        health_read_gpu_users(check->health, sharing_before.time, &sharing_after);
+        if (!health_gpu_shared(&sharing_before, &sharing_after, words, sizeof words) &&
+            !health_disturbed(&before, &after, words, sizeof words))
             break;
         snprintf(result->disturbance, sizeof result->disturbance, "%s", words);
         if (result->disturbed >= REPEATS_MAX || seconds_since(check->began) > check->budget)
