@@ -1,7 +1,7 @@
 /* A program to be gated: prints the median time of a step of products on a device. A percentage
  * adds that many more products to each step: a slowdown of known size.
  *
- *   gate_program DEVICE [PERCENT]
+ *   make build/compare/gate_program && build/compare/gate_program DEVICE [PERCENT]
  */
 #include <ridge.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PRODUCTS = 100, STEPS = 25 };
+enum { PRODUCTS = 100, STEPS = 15 };
 
 static double now(void) {
     struct timespec time;
@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
     int products = PRODUCTS + (argc > 2 ? atoi(argv[2]) : 0);
     double times[STEPS];
     ridge_device *device = ridge_device_open(name);
-    int64_t size = strcmp(name, "cpu") == 0 ? 192 : 2048;
+    int64_t size = strcmp(name, "cpu") == 0 ? 192 : 1536;
     ridge_scope_begin();
     ridge_tensor *x = ridge_full(device, RIDGE_F32, 2, (const int64_t[]){size, size}, 0.001);
     for (int step = -3; step < STEPS; step++) {

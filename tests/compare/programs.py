@@ -2,11 +2,13 @@
 
     python3 programs.py list                           names of all pairs
     python3 programs.py run PAIR a|b --result FILE [--trace FILE.json.gz] [--lock FILE]
+    python3 programs.py busy                           keeps the device busy until it is killed
 
 A pair is (name, manner, expectation, make): make(gpu, changed) returns a function for one step. The expectation
 is a regular expression that the first sentence must match, written before the rules were tuned. `captured`: to be
 recorded by `ridge record --capture-range cudaProfilerApi`. `profiler`: under torch.profiler, with operators and
-shapes. `sampled`: captured, with CPU samples. `clock`: captured, side b at a lower clock."""
+shapes. `sampled`: captured, with CPU samples. `clock`: captured, side b at a lower clock. `shared`: captured, side b
+beside a process that keeps the device busy (`programs.py busy`). `tools`: side b under torch.profiler."""
 
 import argparse
 import ctypes
@@ -643,6 +645,39 @@ def clock_power(gpu, changed):
     return step
 
 
+def drawing_power(gpu, changed, make, size, dtype, steps):
+    """Products of zeros draw little power; those of random numbers reach the power limit, which lowers the clock."""
+    import torch
+
+    x = (torch.randn if changed else torch.zeros)(*size, device=gpu.device, dtype=dtype)
+    warm = time.perf_counter() + (1.5 if gpu.real else 0)
+    while time.perf_counter() < warm:
+        for _ in range(20):
+            make(x)
+        gpu.synchronize()
+
+    def step(i):
+        for _ in range(steps):
+            make(x)
+
+    return step
+
+
+@pair("clock-power-half", r"clock|GHz|MHz")
+def clock_power_half(gpu, changed):
+    import torch
+
+    return drawing_power(gpu, changed, lambda x: torch.bmm(x, x), (16, gpu.size(4096, 64), gpu.size(4096, 64)), torch.float16, 6)
+
+
+@pair("clock-power-tf32", r"clock|GHz|MHz")
+def clock_power_tf32(gpu, changed):
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = True
+    return drawing_power(gpu, changed, lambda x: x @ x, (gpu.size(8192, 64),) * 2, torch.float32, 8)
+
+
 @pair("clock-locked-gemm", r"clock|GHz|MHz", "clock")
 def clock_locked_gemm(gpu, changed):
     return stack(gpu, 4)
@@ -659,6 +694,21 @@ def clock_locked_train(gpu, changed):
 
     model, x = mlp(torch, gpu, width=2048, layers=2, batch=8192)
     return training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3))
+
+
+# ---- other processes ----
+
+SHARED = r"(another|other) process|processes|shared"
+
+
+@pair("shared-gemm", SHARED, "shared")
+def shared_gemm(gpu, changed):
+    return stack(gpu, 4)
+
+
+@pair("shared-loop", SHARED, "shared")
+def shared_loop(gpu, changed):
+    return looping(gpu, 2000, gpu.processors * 8)
 
 
 # ---- host ----
@@ -795,6 +845,16 @@ def same_graph(gpu, changed):
     return graphed(gpu, True, work)
 
 
+@pair("same-tools", SAME + "|recording tool|profiler", "tools")
+def same_tools(gpu, changed):
+    return stack(gpu, 6)
+
+
+@pair("same-loop", SAME)
+def same_loop(gpu, changed):
+    return looping(gpu, 2000, gpu.processors * 8)
+
+
 STEPS = 8
 
 
@@ -827,7 +887,7 @@ def run(arguments):
     for _ in range(5):
         time_steps(gpu, step, times)
     kept = statistics.median(times)
-    if chosen["manner"] == "profiler":
+    if arguments.trace:
         from torch.profiler import ProfilerActivity, profile
 
         kinds = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if gpu.real else [])
@@ -848,9 +908,22 @@ def run(arguments):
         fcntl.flock(lock, fcntl.LOCK_UN)
 
 
+def keep_busy(arguments):
+    """Until it is killed."""
+    import torch
+
+    x = torch.randn(8192, 8192, device=arguments.device, dtype=torch.bfloat16)
+    for i in range(1 << 30):
+        x @ x
+        if i % 8 == 0:
+            torch.cuda.synchronize()
+        if i == 64:
+            print("busy", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["list", "run"])
+    parser.add_argument("what", choices=["list", "run", "busy"])
     parser.add_argument("pair", nargs="?")
     parser.add_argument("side", nargs="?", choices=["a", "b"])
     parser.add_argument("--result")
@@ -861,6 +934,8 @@ def main():
     if arguments.what == "list":
         for p in PAIRS:
             print(p["name"], p["manner"])
+    elif arguments.what == "busy":
+        keep_busy(arguments)
     else:
         run(arguments)
 
