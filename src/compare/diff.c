@@ -78,7 +78,24 @@ static int by_change(const void *a, const void *b) {
     return text_compare(x_name, y_name);
 }
 
-static bool build_rows(struct diff *diff, const struct matching *matching, struct status *status) {
+/* Which row each entry is in, once they are sorted. Takes the arrays of the matching. */
+static bool number_rows(struct diff *diff, struct matching *matching, struct status *status) {
+    uint32_t *number = memory_allocate(matching->groups, sizeof *number, status);
+    if (!number)
+        return false;
+    for (size_t i = 0; i < diff->row_count; i++)
+        number[diff->rows[i].group] = (uint32_t)i;
+    for (unsigned at = BEFORE; at < SIDES; at++) {
+        for (size_t i = 0; i < diff->sides[at].entry_count; i++)
+            matching->group[at][i] = number[matching->group[at][i]];
+        diff->row_of[at] = matching->group[at];
+        matching->group[at] = NULL;
+    }
+    memory_free(number);
+    return true;
+}
+
+static bool build_rows(struct diff *diff, struct matching *matching, struct status *status) {
     int64_t *largest = memory_allocate(matching->groups, SIDES * sizeof *largest, status);
     diff->rows = memory_allocate(matching->groups, sizeof *diff->rows, status);
     if (!largest || !diff->rows) {
@@ -102,10 +119,11 @@ static bool build_rows(struct diff *diff, const struct matching *matching, struc
                         ? ROW_BOTH
                         : ROW_REPLACED;
         row->place = matching->place[i];
+        row->group = (uint32_t)i;
         split_row(row);
     }
     qsort(diff->rows, diff->row_count, sizeof *diff->rows, by_change);
-    return true;
+    return number_rows(diff, matching, status);
 }
 
 /* ---- units ---- */
@@ -172,6 +190,16 @@ static bool build_all(struct diff *diff, const struct report *const reports[SIDE
     return ok;
 }
 
+static void clear_rows(struct diff *diff) {
+    memory_free(diff->rows);
+    diff->rows = NULL;
+    for (unsigned at = BEFORE; at < SIDES; at++) {
+        memory_free(diff->row_of[at]);
+        diff->row_of[at] = NULL;
+        side_finish(&diff->sides[at]);
+    }
+}
+
 /* Steps, or the runs where these are not the same thing. */
 static bool choose_units(struct diff *diff, const struct report *const reports[SIDES],
                          struct status *status) {
@@ -182,10 +210,7 @@ static bool choose_units(struct diff *diff, const struct report *const reports[S
         return true;
     if (!noise_find(diff, status)) /* the steps show more of it than the runs */
         return false;
-    memory_free(diff->rows);
-    diff->rows = NULL;
-    for (unsigned at = BEFORE; at < SIDES; at++)
-        side_finish(&diff->sides[at]);
+    clear_rows(diff);
     return build_all(diff, reports, true, status);
 }
 
@@ -213,8 +238,6 @@ bool diff_build(struct diff *diff, const struct report *before, const struct rep
 }
 
 void diff_finish(struct diff *diff) {
-    memory_free(diff->rows);
-    for (unsigned at = BEFORE; at < SIDES; at++)
-        side_finish(&diff->sides[at]);
+    clear_rows(diff);
     *diff = (struct diff){0};
 }

@@ -40,13 +40,13 @@ struct diff_row {
     struct text shapes[SIDES]; /* inputs of the launching operator, as recorded; or empty */
     struct text types[SIDES];
     struct text place; /* ROW_REPLACED: the operator or range that launches both; or empty */
+    uint32_t group;    /* its number before the rows were sorted */
 };
 
 /* Something that differs besides the program, or makes the two sides hard to compare. */
 enum { CONDITIONS_MAX = 16, CONDITION_SIZE = 300 };
 struct condition {
     const char *key; /* "device", "clock" */
-    bool decisive;   /* by itself explains a difference of the step */
     char words[CONDITION_SIZE];
 };
 
@@ -76,6 +76,7 @@ struct diff {
     struct side sides[SIDES];
     struct diff_row *rows; /* largest change first */
     size_t row_count;
+    uint32_t *row_of[SIDES];  /* by entry of the side: its row */
     int64_t part[PART_COUNT]; /* after - before */
     int64_t change;           /* of the step: the sum of them */
     struct condition conditions[CONDITIONS_MAX];
@@ -85,6 +86,7 @@ struct diff {
     size_t repetitions[SIDES]; /* where steps are not marked but the repeating sequence is the same:
                                   how often it repeats; else 0 */
     double clock[SIDES];       /* mean MHz of the device during the units; 0: unknown */
+    double processes[SIDES];   /* compute processes on the device; 0: unknown */
     /* The answer in two sentences: how much and why; what changed besides, or what this cannot
      * tell. */
     char headline[DIFF_SENTENCE], second[DIFF_SENTENCE];
@@ -98,8 +100,7 @@ bool diff_build(struct diff *diff, const struct report *before, const struct rep
                 struct status *status);
 void diff_finish(struct diff *diff);
 
-/* Compares the steps of several runs a side: median steps in ns, the first that of the diff
- * itself. Rewrites the sentences. */
+/* Compares the steps of several runs a side: median steps in ns. Rewrites the sentences. */
 bool diff_add_runs(struct diff *diff, const double *before, size_t before_count,
                    const double *after, size_t after_count, struct status *status);
 

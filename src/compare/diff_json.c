@@ -1,6 +1,18 @@
 /* A diff for programs: docs/diff.md describes the members. */
 #include "compare/diff_sections.h"
 
+/* The unit whose length is the median one, since the start of the run. */
+static void write_median_unit(const struct side *side, struct json *json) {
+    size_t at = 0;
+    for (size_t i = side->unit_count; i-- > 0;)
+        at = side->lengths[i] == side->step ? i : at;
+    json_key(json, "median_unit");
+    json_begin_object(json);
+    json_member_integer(json, "start_ns", side->units[at].start - side->report->model.first);
+    json_member_integer(json, "end_ns", side->units[at].end - side->report->model.first);
+    json_end_object(json);
+}
+
 static void write_side(const struct side *side, const char *key, struct json *json) {
     const struct trace *trace = side->report->model.trace;
     json_key(json, key);
@@ -13,6 +25,7 @@ static void write_side(const struct side *side, const char *key, struct json *js
     json_member_unsigned(json, "middle_units", side->middle_count);
     json_member_integer(json, "step_ns", side->step);
     json_member_number(json, "mean_ns", side->mean);
+    write_median_unit(side, json);
     json_end_object(json);
 }
 
@@ -51,6 +64,25 @@ static void write_prediction(const struct prediction *prediction, struct json *j
     json_end_object(json);
 }
 
+/* Which activities each row stands for. */
+static void write_members(const struct diff *diff, struct json *json) {
+    static const char *const keys[SIDES] = {"members_before", "members_after"};
+    for (unsigned at = BEFORE; at < SIDES; at++) {
+        const struct side *side = &diff->sides[at];
+        json_key(json, keys[at]);
+        json_begin_array(json);
+        for (size_t i = 0; i < side->entry_count; i++) {
+            if (side->entries[i].part >= PART_IDLE)
+                continue;
+            json_begin_object(json);
+            json_member_text(json, "name", side->entries[i].name);
+            json_member_unsigned(json, "row", diff->row_of[at][i]);
+            json_end_object(json);
+        }
+        json_end_array(json);
+    }
+}
+
 bool diff_write_json(const struct diff *diff, struct output *output, struct status *status) {
     static const struct section *const sections[] = {
         &diff_section_parts, &diff_section_rows, &diff_section_counts, &diff_section_conditions};
@@ -71,6 +103,7 @@ bool diff_write_json(const struct diff *diff, struct output *output, struct stat
         json_key(&json, sections[i]->key);
         ok = section_write_json(sections[i], diff, &json, status);
     }
+    write_members(diff, &json);
     json_end_object(&json);
     return ok;
 }

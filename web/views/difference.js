@@ -1,8 +1,9 @@
 // What changed between two traces, as `ridge diff` has it: the answer, a waterfall from the step
-// before to the step after, the rows that changed, counts.
+// before to the step after, both steps with what was matched linked, the rows that changed, counts.
 
 import {element, svg} from '../dom.js';
 import {formatBytes, formatCount, formatDuration} from '../format.js';
+import {pairedSteps} from './paired_steps.js';
 import {bringTimeline} from './parts.js';
 import {dataTable} from './table.js';
 
@@ -122,7 +123,13 @@ export function viewDifference(page, host) {
     host.append(element('p', {class: 'difference-headline'}, difference.headline), element('p', {}, difference.second));
     if (difference.conditions.length)
         host.append(element('ul', {class: 'difference-conditions'}, difference.conditions.map((condition) => element('li', {}, condition.words))));
-    host.append(waterfall(difference), changedRows(page, difference));
+    if (difference.prediction)
+        host.append(element('p', {}, difference.prediction.words));
+    host.append(waterfall(difference));
+    const paired = pairedSteps(page, difference);
+    if (paired)
+        host.append(paired);
+    host.append(changedRows(page, difference));
     const counts = changedCounts(difference);
     if (counts)
         host.append(counts);
