@@ -421,7 +421,7 @@ static void explain_noise(const struct diff *diff, char *words, size_t size) {
                  noise->best_probability > 0.05 ? "; so few runs cannot give less than 0.05" : "");
     else if (noise->known)
         snprintf(words, size, "One run each: differences below %s cannot be told.",
-                 format_percent(noise->smallest, smallest));
+                 format_percent(fmax(noise->smallest, 0.001), smallest));
     else
         snprintf(words, size,
                  "One run each with too few steps to estimate the noise: what is within it is "
