@@ -21,15 +21,44 @@ static bool is_uuid(const char *text, size_t length) {
     return length == UUID_LENGTH;
 }
 
-static bool clear_uuids(char *text, const uint64_t *lengths, size_t count) {
-    bool any = false;
-    for (size_t i = 0; i < count; text += lengths[i++])
-        if (is_uuid(text, lengths[i])) {
-            for (size_t k = 0; k < UUID_LENGTH; k++)
-                text[k] = text[k] == '-' ? '-' : '0';
-            any = true;
-        }
-    return any;
+/* Writes the string to `to`, at most as long as it was; its length. */
+static size_t neutral_string(const char *text, size_t length, char *to) {
+    static const char library[] = "/lib/python3", folder[] = "/usr";
+    size_t at = 0;
+    if (is_uuid(text, length)) {
+        for (size_t i = 0; i < length; i++)
+            to[i] = text[i] == '-' ? '-' : '0';
+        return length;
+    }
+    while (at + sizeof library <= length && memcmp(text + at, library, sizeof library - 1) != 0)
+        at++;
+    bool found =
+        length > 0 && text[0] == '/' && at >= sizeof folder - 1 && at + sizeof library <= length;
+    if (!found) {
+        memcpy(to, text, length);
+        return length;
+    }
+    memcpy(to, folder, sizeof folder - 1);
+    memcpy(to + sizeof folder - 1, text + at, length - at);
+    return sizeof folder - 1 + length - at;
+}
+
+/* In place; whether anything changed. */
+static bool neutralize_strings(char *text, uint64_t *lengths, size_t count, size_t *size) {
+    char *from = text, *to = text;
+    bool changed = false;
+    for (size_t i = 0; i < count; i++) {
+        char *neutral = malloc(lengths[i] + 1);
+        size_t length = neutral ? neutral_string(from, lengths[i], neutral) : 0;
+        changed |= length != lengths[i] || memcmp(from, neutral, length) != 0;
+        from += lengths[i];
+        memcpy(to, neutral, length);
+        to += length;
+        lengths[i] = length;
+        free(neutral);
+    }
+    *size = (size_t)(to - text);
+    return changed;
 }
 
 /* Both columns of a chunk of strings: lengths and text. */
@@ -58,7 +87,7 @@ static bool write_strings(struct chunk_header *header, const unsigned char *body
     char *text = malloc(FILE_MAX);
     size_t size = 0;
     bool ok = lengths && text && read_strings(body, header, decoder, lengths, text, &size, status);
-    *written = ok && clear_uuids(text, lengths, header->rows);
+    *written = ok && neutralize_strings(text, lengths, header->rows, &size);
     if (*written) {
         chunk_begin(builder, 2);
         chunk_add_column(builder, 0, lengths, sizeof *lengths, header->rows);
