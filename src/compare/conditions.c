@@ -10,7 +10,8 @@
 #include "compare/diff_parts.h"
 #include "whatif/names.h"
 
-#define SAME_OVERHEAD 0.01 /* of the program's CPU time */
+#define READ_EVERY 300000000 /* ns; a reading may be that late */
+#define SAME_OVERHEAD 0.01   /* of the program's CPU time */
 #define SAME_BLOCKS 0.05
 #define SAME_CLOCK 0.015 /* relative; boost clocks move by a step of 15 MHz all the time */
 
@@ -81,11 +82,11 @@ static void read_clock(struct counter_walk *walk, int64_t time, double value) {
 }
 
 static void read_state(struct counter_walk *walk, struct text name, int64_t time, double value) {
-    if (time > walk->last || value <= 0 || value >= 4096)
+    if (value <= 0 || value >= 4096)
         return;
-    if (text_is(name, "throttle reasons"))
+    if (text_is(name, "throttle reasons") && time <= walk->last)
         walk->reasons |= (unsigned)value;
-    else if (text_is(name, "compute processes"))
+    else if (text_is(name, "compute processes") && time <= walk->last + READ_EVERY)
         walk->processes = time <= walk->first ? value : fmax(walk->processes, value);
 }
 
@@ -137,9 +138,7 @@ static bool compare_counters(struct diff *diff, struct status *status) {
     compare_clocks(diff, reasons);
     double before = diff->processes[BEFORE], after = diff->processes[AFTER];
     if (before > 0 && after > 0 && before != after)
-        add(diff, "processes",
-            "%.0f compute process%s used the device before, %.0f after: each gets a part of its "
-            "time.",
+        add(diff, "processes", "%.0f compute process%s had the device open before, %.0f after.",
             before, before > 1 ? "es" : "", after);
     return true;
 }

@@ -146,19 +146,33 @@ bool side_is_typical(const struct side *side) {
     return side->mean < (double)side->step * MEAN_MAX && side->mean * MEAN_MAX > (double)side->step;
 }
 
-/* Where steps are not marked, a repeating sequence of activities stands for them. It may be an
- * iteration on one side and a layer on the other: about as many of them, or alike ones, are the
- * same thing. */
+static struct text loop_header(const struct steps *steps) {
+    return steps->loops.steps ? steps->loops.list[steps->loops.steps - 1].text : TEXT("");
+}
+
+/* Whether the steps are known to be iterations: marked by the program or its profiler, or turns of
+ * the same loop of the program. */
+static bool are_marked(const struct steps *first, const struct steps *second) {
+    bool marked = first->source < STEPS_LOOP && second->source < STEPS_LOOP;
+    bool loops = first->source == STEPS_LOOP && second->source == STEPS_LOOP;
+    return marked || (loops && text_equal(loop_header(first), loop_header(second)) &&
+                      first->count == second->count);
+}
+
+/* Where steps are not marked, a loop or a repeating sequence of activities stands for them. It may
+ * be an iteration on one side and a layer on the other: about as many of them, or alike ones, are
+ * the same thing. */
 static void compare_units(struct diff *diff) {
     const struct side *before = &diff->sides[BEFORE], *after = &diff->sides[AFTER];
     const struct steps *first = &before->report->steps, *second = &after->report->steps;
     diff->same_units = strcmp(before->unit, after->unit) == 0;
     if (!diff->same_units || strcmp(before->unit, "step") != 0 ||
-        (first->source != STEPS_PERIODIC && second->source != STEPS_PERIODIC))
+        (first->source < STEPS_LOOP && second->source < STEPS_LOOP))
         return;
     double ratio = (double)second->count / (double)first->count;
     diff->same_units = side_is_typical(before) && side_is_typical(after);
-    if (!diff->same_units || (ratio > SAME_REPETITIONS_MIN && ratio < 1 / SAME_REPETITIONS_MIN))
+    if (!diff->same_units || are_marked(first, second) ||
+        (ratio > SAME_REPETITIONS_MIN && ratio < 1 / SAME_REPETITIONS_MIN))
         return;
     diff->same_units = likeness(diff) >= SAME_SEQUENCE;
     if (diff->same_units) {
@@ -227,7 +241,8 @@ bool diff_build(struct diff *diff, const struct report *before, const struct rep
         for (unsigned part = 0; part < PART_COUNT; part++)
             diff->part[part] =
                 diff->sides[AFTER].part_time[part] - diff->sides[BEFORE].part_time[part];
-        ok = conditions_find(diff, status) && noise_find(diff, status);
+        ok = host_pace_find(diff, status) && conditions_find(diff, status) &&
+             noise_find(diff, status) && line_changes_find(diff, status);
     }
     if (!ok) {
         diff_finish(diff);
@@ -239,5 +254,6 @@ bool diff_build(struct diff *diff, const struct report *before, const struct rep
 
 void diff_finish(struct diff *diff) {
     clear_rows(diff);
+    memory_free(diff->lines);
     *diff = (struct diff){0};
 }

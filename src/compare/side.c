@@ -499,6 +499,7 @@ void side_finish(struct side *side) {
     memory_free(side->lengths);
     memory_free(side->entries);
     memory_free(side->entry_of_name);
+    memory_free(side->lines);
     selection_finish(&side->selection);
     gaps_finish(&side->gaps);
     intern_finish(&side->names);

@@ -4,7 +4,7 @@
 import {element, svg} from '../dom.js';
 import {formatBytes, formatCount, formatDuration} from '../format.js';
 import {pairedSteps} from './paired_steps.js';
-import {bringTimeline} from './parts.js';
+import {bringTimeline, fileName} from './parts.js';
 import {dataTable} from './table.js';
 
 const WATERFALL_ROW = 26;
@@ -99,6 +99,8 @@ function countText(row, value) {
         return '?';
     if (row.count.startsWith('bytes'))
         return formatBytes(value);
+    if (row.count === 'idle')
+        return formatDuration(value);
     return Number.isInteger(value) ? formatCount(value) : value.toPrecision(3);
 }
 
@@ -112,6 +114,23 @@ function changedCounts(difference) {
             {key: 'count', title: 'count', value: (row) => row.title},
             {key: 'before', title: 'before', number: true, value: (row) => row.before, text: (row) => countText(row, row.before)},
             {key: 'after', title: 'after', number: true, value: (row) => row.after, text: (row) => countText(row, row.after)},
+        ],
+    });
+}
+
+function changedLines(difference) {
+    const titles = new Map([...difference.counts.map((row) => [row.count, row.title]), ['idle', 'idle before its work']]);
+    const rows = difference.lines.flatMap((line) => [...line.counts, {count: 'idle', before: line.idle_before_ns, after: line.idle_after_ns}].map((count) => ({...line, ...count})));
+    if (!rows.length)
+        return null;
+    return dataTable({
+        caption: `Lines whose calls or idle time changed, in a ${difference.after.unit}`, rows, sort: ['size', true],
+        columns: [
+            {key: 'line', title: 'line', wide: true, value: (row) => `${fileName(row.file)}:${row.line_after ?? row.line_before} ${row.source}`, hint: (row) => row.file},
+            {key: 'count', title: 'count', value: (row) => titles.get(row.count)},
+            {key: 'before', title: 'before', number: true, value: (row) => row.before, text: (row) => countText(row, row.before)},
+            {key: 'after', title: 'after', number: true, value: (row) => row.after, text: (row) => countText(row, row.after)},
+            {key: 'size', title: 'change', number: true, value: (row) => Math.abs(row.after - row.before), text: (row) => (row.after > row.before ? '+' : '') + countText(row, row.after - row.before)},
         ],
     });
 }
@@ -130,7 +149,7 @@ export function viewDifference(page, host) {
     if (paired)
         host.append(paired);
     host.append(changedRows(page, difference));
-    const counts = changedCounts(difference);
-    if (counts)
-        host.append(counts);
+    for (const table of [changedCounts(difference), changedLines(difference)])
+        if (table)
+            host.append(table);
 }
