@@ -16,6 +16,7 @@
     X(ablated_xplane)                                                                              \
     X(gguf)                                                                                        \
     X(kineto)                                                                                      \
+    X(lines)                                                                                       \
     X(nsys)                                                                                        \
     X(open)                                                                                        \
     X(perfetto)                                                                                    \

@@ -306,6 +306,7 @@ static void read_chain(struct body *body, struct perf_chain *chain) {
     uint64_t count = take_bytes(body, 8);
     bool in_kernel = false;
     chain->count = chain->kernel_count = 0;
+    chain->is_call = false;
     for (uint64_t i = 0; i < count && body->left >= 8; i++) {
         uint64_t address = take_bytes(body, 8);
         if (address >= (uint64_t)PERF_CONTEXT_MAX) {

@@ -3,6 +3,7 @@
 #define RIDGE_RECORD_PERF_PERF_STACKS_H
 
 #include "base/map.h"
+#include "record/source_files.h"
 #include "record/symbols/symbols.h"
 #include "trace/writer.h"
 
@@ -12,11 +13,16 @@ enum { STACK_FRAMES_MAX = 512 };
 struct perf_chain {
     uint64_t addresses[STACK_FRAMES_MAX];
     size_t count, kernel_count;
+    bool is_call; /* a recorded call's, not a sample's: all are return addresses, and each
+                     instruction is a frame of its own */
 };
 
 /* Caches, which are emptied when full. Zero-initialised: empty. */
 struct stack_rows {
-    struct map frames;       /* address of a process -> function and module */
+    struct map frames; /* address of a process -> index in `known` */
+    struct stack_frame *known;
+    size_t known_count, known_capacity;
+    struct source_files sources;
     struct map rows;         /* frame and its caller's row -> row */
     struct map chains;       /* chain of callers -> row */
     struct map python;       /* row -> module and enum stack_python */

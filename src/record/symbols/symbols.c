@@ -183,7 +183,8 @@ static struct symbol python_symbol(struct symbols *symbols, struct text name) {
         buffer_text(&symbols->scratch, short_path(path));
         buffer_byte(&symbols->scratch, ')');
     }
-    return (struct symbol){intern_scratch(symbols), TEXT(STACK_PYTHON)};
+    return (struct symbol){
+        .function = intern_scratch(symbols), .module = TEXT(STACK_PYTHON), .file = TEXT("")};
 }
 
 /* A forked process runs JIT code that its parent generated. */
@@ -195,14 +196,15 @@ static struct symbol jit_symbol(struct symbols *symbols, const struct address_sp
         space = space->parent ? address_spaces_find(&symbols->spaces, space->parent) : NULL;
     }
     if (name.length == 0)
-        return (struct symbol){TEXT(""), TEXT("[anon]")};
+        return (struct symbol){.function = name, .module = TEXT("[anon]"), .file = name};
     if (text_starts(name, "py::"))
         return python_symbol(symbols, name);
-    return (struct symbol){demangled_name(symbols, name), TEXT("[jit]")};
+    return (struct symbol){
+        .function = demangled_name(symbols, name), .module = TEXT("[jit]"), .file = TEXT("")};
 }
 
 struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address, bool in_kernel) {
-    struct symbol found = {TEXT(""), TEXT("")};
+    struct symbol found = {.function = TEXT(""), .module = TEXT(""), .file = TEXT("")};
     if (in_kernel) {
         found.function = kernel_symbols_find(&symbols->kernel, address, &found.module);
         return found;
@@ -213,9 +215,14 @@ struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address,
         return found;
     if (symbol_files_anonymous(&symbols->files, mapping->file))
         return jit_symbol(symbols, space, address);
-    struct text name = symbol_files_function(&symbols->files, mapping->file,
-                                             address - mapping->start + mapping->offset);
-    found.function = demangled_name(symbols, name);
-    found.module = symbol_files_module(&symbols->files, mapping->file);
-    return found;
+    struct symbol_place place = symbol_files_find(&symbols->files, mapping->file,
+                                                  address - mapping->start + mapping->offset);
+    return (struct symbol){
+        .function = demangled_name(symbols, place.function),
+        .module = symbol_files_module(&symbols->files, mapping->file),
+        .file = place.source,
+        .line = place.line,
+        .function_line = place.function_line,
+        .offset = place.offset,
+    };
 }

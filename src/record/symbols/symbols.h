@@ -19,6 +19,9 @@ struct symbol {
     struct text module;   /* the file's base name; "[vdso]", "[kernel]" or a kernel module,
                              "[python]", "[jit]", "[anon]" for other anonymous memory, or "" when no
                              code is mapped there */
+    struct text file;     /* path of the source file; "" unless there is debug information */
+    uint32_t line, function_line; /* 0: unknown */
+    uint32_t offset;              /* in the function, in bytes */
 };
 
 struct symbols *symbols_create(struct status *status);
