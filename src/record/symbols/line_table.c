@@ -357,7 +357,7 @@ static bool execute_standard(struct machine *machine, unsigned opcode) {
 static bool next_row(struct machine *machine) {
     machine->row.ends_sequence = false;
     while (!machine->bytes.failed && machine->bytes.at < machine->bytes.end) {
-        unsigned opcode = (unsigned)cfi_read_fixed(&machine->bytes, 1);
+        unsigned opcode = *machine->bytes.at++;
         bool emits = false;
         if (opcode >= machine->header->opcode_base) {
             execute_special(machine, opcode);
