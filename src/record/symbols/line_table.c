@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/search.h"
-#include "record/symbols/cfi.h"
+#include "abi/cfi.h"
 
 #define SECTION_BYTES_MAX ((uint64_t)1 << 28)
 
