@@ -81,8 +81,17 @@ static bool lines_note(const void *source, struct buffer *line) {
     return lines->count > 0;
 }
 
+static bool called_lines_note(const void *source, struct buffer *line) {
+    return called_line_row(source, 0) && lines_note(source, line);
+}
+
+static bool cpu_lines_note(const void *source, struct buffer *line) {
+    return cpu_line_row(source, 0) && lines_note(source, line);
+}
+
 static bool lines_sentence(const void *source, size_t index, struct buffer *line) {
-    (void)source;
+    if (!called_line_row(source, 0))
+        return false;
     if (index == 0)
         buffer_string(line, "Device: work launched by the line. Idle: device idle time that ended "
                             "with such work. Waits: time in synchronizing calls. CPU: time of "
@@ -91,7 +100,8 @@ static bool lines_sentence(const void *source, size_t index, struct buffer *line
 }
 
 static bool cpu_lines_sentence(const void *source, size_t index, struct buffer *line) {
-    (void)source;
+    if (!cpu_line_row(source, 0))
+        return false;
     if (index == 0)
         buffer_string(line, "CPU: time of samples in the line and in what it calls.");
     return index == 0;
@@ -101,7 +111,7 @@ const struct section section_cpu_lines = {.key = "cpu_lines",
                                           .title = "Lines",
                                           .columns = cpu_line_columns,
                                           .row = cpu_line_row,
-                                          .note = lines_note,
+                                          .note = cpu_lines_note,
                                           .sentence = cpu_lines_sentence,
                                           .rows = "lines"};
 
@@ -109,7 +119,7 @@ const struct section section_called_lines = {.key = "lines",
                                              .title = "Lines",
                                              .columns = line_columns,
                                              .row = called_line_row,
-                                             .note = lines_note,
+                                             .note = called_lines_note,
                                              .sentence = lines_sentence,
                                              .rows = "lines"};
 

@@ -276,12 +276,19 @@ static void find_line(struct symbol_files *files, struct symbol_file *file, uint
 
 struct symbol_place symbol_files_find(struct symbol_files *files, uint32_t number,
                                       uint64_t offset) {
-    struct symbol_place place = {.function = TEXT(""), .source = TEXT("")};
+    uint64_t address;
+    read_once(&files->items[number]);
+    if (!elf_address(&files->items[number].elf, offset, &address))
+        return (struct symbol_place){.function = TEXT(""), .source = TEXT("")};
+    return symbol_files_find_address(files, number, address);
+}
+
+struct symbol_place symbol_files_find_address(struct symbol_files *files, uint32_t number,
+                                              uint64_t address) {
+    struct symbol_place place = {.source = TEXT("")};
     struct symbol_file *file = &files->items[number];
-    uint64_t address, start;
+    uint64_t start;
     read_once(file);
-    if (!elf_address(&file->elf, offset, &address))
-        return place;
     place.function = elf_function_at(file->has_debug ? &file->debug : &file->elf, address, &start);
     place.offset = address - start <= UINT32_MAX ? (uint32_t)(address - start) : 0;
     find_line(files, file, address, start, &place);

@@ -41,6 +41,9 @@ struct symbol_place {
     uint32_t function_line;
 };
 struct symbol_place symbol_files_find(struct symbol_files *files, uint32_t file, uint64_t offset);
+/* Of an address before relocation. */
+struct symbol_place symbol_files_find_address(struct symbol_files *files, uint32_t file,
+                                              uint64_t address);
 /* The unwind table, and the address of a file offset in it; NULL when there is none. */
 const struct unwind_table *symbol_files_unwind_table(struct symbol_files *files, uint32_t file,
                                                      uint64_t offset, uint64_t *address);
