@@ -23,9 +23,10 @@ bool lines_is_library(struct text file) {
     return false;
 }
 
-/* The C and C++ libraries may have debug information with any paths. */
+/* The C library and the interpreter may have debug information with any paths. */
 static bool is_system_module(struct text module) {
-    static const char *const starts[] = {"libc.so", "libc-", "libpthread", "ld-linux", "libstdc++"};
+    static const char *const starts[] = {"libc.so",   "libc-",      "libpthread", "ld-linux",
+                                         "libstdc++", "libpython3", "python3"};
     for (size_t i = 0; i < ARRAY_COUNT(starts); i++)
         if (text_starts(module, starts[i]))
             return true;

@@ -8,7 +8,7 @@
 #include "base/checksum.h"
 #include "base/demangle.h"
 #include "base/memory.h"
-#include "record/python_lines.h"
+#include "record/python/python_lines.h"
 #include "trace/schema.h"
 
 enum { NUMBERS_MAX = 1 << 20, TABLE_BYTES_MAX = 1 << 20 };

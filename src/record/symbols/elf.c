@@ -318,6 +318,45 @@ static bool read_sections(struct elf *elf, const struct elf_source *source,
     return ok;
 }
 
+static void match_symbols(const struct symbol_entry *symbols, size_t symbol_count,
+                          const char *strings, uint64_t length, const char *const *names,
+                          size_t count, uint64_t *addresses) {
+    for (size_t i = 0; i < symbol_count; i++) {
+        if (symbols[i].section == SHN_UNDEF || symbols[i].name >= length)
+            continue;
+        for (size_t j = 0; j < count; j++)
+            if (strcmp(strings + symbols[i].name, names[j]) == 0)
+                addresses[j] = symbols[i].value;
+    }
+}
+
+bool elf_find_symbols(const struct elf_source *source, const char *const *names, size_t count,
+                      uint64_t *addresses, struct status *status) {
+    struct file_header header;
+    struct sections sections;
+    struct elf unused = {0};
+    memset(addresses, 0, count * sizeof *addresses);
+    if (!read_header(source, &header, status) ||
+        !read_section_headers(source, &header, &sections, status))
+        return false;
+    choose_symbol_table(&unused, &sections);
+    const struct section_header *table = sections.symbols, *strings = sections.names;
+    struct symbol_entry *symbols =
+        table ? elf_source_copy(source, table->offset, table->bytes, SYMBOLS_BYTES_MAX, status)
+              : NULL;
+    char *texts =
+        symbols ? elf_source_copy(source, strings->offset, strings->bytes, NAMES_BYTES_MAX, status)
+                : NULL;
+    if (texts)
+        match_symbols(symbols, table->bytes / sizeof *symbols, texts, strings->bytes, names, count,
+                      addresses);
+    bool ok = texts != NULL || (!table && status_fail(status, STATUS_INPUT, "no symbol table"));
+    memory_free(symbols);
+    memory_free(texts);
+    memory_free(sections.items);
+    return ok;
+}
+
 /* ---- Content of a section ---------------------------------------------------------------- */
 
 struct compression_header {

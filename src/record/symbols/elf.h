@@ -67,6 +67,11 @@ struct elf_section {
 bool elf_section_copy(const struct elf_source *source, const char *name, uint64_t limit,
                       struct elf_section *section, struct status *status);
 
+/* Addresses of variables and functions by name, from .symtab or .dynsym, before relocation; 0: not
+ * found. False: no symbol table can be read. */
+bool elf_find_symbols(const struct elf_source *source, const char *const *names, size_t count,
+                      uint64_t *addresses, struct status *status);
+
 /* The address of a file offset, before relocation. */
 bool elf_address(const struct elf *elf, uint64_t offset, uint64_t *address);
 /* The file offset of such an address. */

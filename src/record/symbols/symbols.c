@@ -168,6 +168,15 @@ static struct text short_path(struct text path) {
     return path;
 }
 
+void symbols_python_name(struct text function, struct text path, struct buffer *name) {
+    buffer_text(name, function);
+    if (path.length) {
+        buffer_string(name, " (");
+        buffer_text(name, short_path(path));
+        buffer_byte(name, ')');
+    }
+}
+
 /* "py::Trainer.step:/home/ada/train.py" becomes "Trainer.step (train.py)". */
 static struct symbol python_symbol(struct symbols *symbols, struct text name) {
     struct text function = {name.data + 4, name.length - 4}, path = {"", 0};
@@ -177,12 +186,7 @@ static struct symbol python_symbol(struct symbols *symbols, struct text name) {
         function.length = (size_t)colon;
     }
     buffer_reset(&symbols->scratch);
-    buffer_text(&symbols->scratch, function);
-    if (path.length) {
-        buffer_string(&symbols->scratch, " (");
-        buffer_text(&symbols->scratch, short_path(path));
-        buffer_byte(&symbols->scratch, ')');
-    }
+    symbols_python_name(function, path, &symbols->scratch);
     return (struct symbol){
         .function = intern_scratch(symbols), .module = TEXT(STACK_PYTHON), .file = TEXT("")};
 }
