@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cmd/peaks_option.h"
+#include "record/python/python_reader.h"
 
 enum { SAMPLE_RATE = 999, SAMPLE_RATE_MAX = 20000 };
 
@@ -69,6 +70,7 @@ static bool read_sampling(const struct command_line *line, struct record_options
                           struct status *status) {
     options->perf.rate = SAMPLE_RATE;
     options->perf.counters = true;
+    options->python_trampolines = !python_reader_is_permitted();
     if (is_given(line, "stacks", "fp"))
         options->perf.stacks = PERF_STACKS_FP;
     options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA ||

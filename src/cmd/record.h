@@ -21,7 +21,7 @@
     {"stacks", 0, "dwarf|fp", "unwind with DWARF CFI (default) or frame pointers"}, \
     {"memory", 0, NULL, "sample the heap: which functions allocate, and what is never freed"}, \
     {"graph", 0, "node|graph", "record each node of CUDA graphs, or each launch (default)"}, \
-    {"python-lines", 0, "off|waits|all", "Python lines of no call, all but launches, or all (default)"}, \
+    {"python-lines", 0, "off|waits|all", "lines (Python or native) of no call, all but launches, or all (default)"}, \
     {"vulkan", 0, "group|dispatch", "time groups of Vulkan commands (default), or each one"}, \
     {"env", 0, "NAME=VALUE", "set an environment variable of the program; repeatable"}, \
     {"store-env", 0, NULL, "store the environment in the trace"}, \
