@@ -53,14 +53,15 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
     predict_compilation(diagnosis, finding);
     exclude_startup(diagnosis, finding, CALL_COMPILE);
     struct text name = trace_text(diagnosis->trace, facts->compile_name);
+    bool host = facts->host_time_before_compile > 0;
     if (facts->compile_calls)
         finding_summary(
-            diagnosis, finding,
-            "%s compile or load call%s (largest: %.*s) take%s %s, preceded by %s of host code",
+            diagnosis, finding, "%s compile or load call%s (largest: %.*s) take%s %s%s%s%s",
             format_count(facts->compile_calls, count), facts->compile_calls == 1 ? "" : "s",
             TEXT_ARGS(name), facts->compile_calls == 1 ? "s" : "",
-            format_duration(facts->call_time[CALL_COMPILE], time),
-            format_duration(facts->host_time_before_compile, own));
+            format_duration(facts->call_time[CALL_COMPILE], time), host ? ", preceded by " : "",
+            host ? format_duration(facts->host_time_before_compile, own) : "",
+            host ? " of host code" : "");
     else
         finding_summary(diagnosis, finding, "Compilation takes %s",
                         format_duration(facts->compile_ranges, time));
@@ -89,7 +90,7 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
 
 void diagnose_allocation(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
-    char time[FORMAT_SIZE], count[FORMAT_SIZE], frees[FORMAT_SIZE], change[FROM_TO_SIZE];
+    char time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE], frees[FORMAT_SIZE], change[FROM_TO_SIZE];
     if (facts->failed_allocations || !recurs_in_loop(diagnosis, CALL_ALLOC))
         return; /* failed allocations are memory pressure (memory.c) */
     const struct prediction *alone = predict_alone(diagnosis, CHANGE_NO_ALLOC);
@@ -116,8 +117,8 @@ void diagnose_allocation(struct diagnosis *diagnosis) {
         "work.");
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_CALL, .name = facts->alloc_name},
-                     "%.*s and similar: %s in %s calls", TEXT_ARGS(name), time,
-                     format_count(facts->calls[CALL_ALLOC], count));
+                     "%.*s and similar: %s in %s", TEXT_ARGS(name), time,
+                     format_plural(facts->calls[CALL_ALLOC], "call", "calls", count));
     finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
                      "The device is idle for %s while the host allocates or frees",
                      format_duration(facts->cause[CAUSE_ALLOC], time));
