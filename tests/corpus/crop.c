@@ -28,7 +28,7 @@ struct crop {
     int64_t from, to;
     bool samples;
     double slow_factor;
-    int64_t slow_from;
+    int64_t first, slow_from;            /* the first kernel; where it begins to be slow */
     const char *words[REPLACEMENTS_MAX]; /* "WORD=OTHER" */
     unsigned word_count;
     uint32_t *stack; /* by id: its new id; 0: not used */
@@ -187,7 +187,7 @@ static void write_slow_clock(struct crop *crop) {
     for (unsigned i = 0; i < 2; i++) {
         uint32_t name = trace_writer_string(crop->writer, text_of(counters[i].name));
         trace_write_counter(crop->writer,
-                            &(struct row_counter){crop->from, 1, name, counters[i].before});
+                            &(struct row_counter){crop->first, 1, name, counters[i].before});
         trace_write_counter(crop->writer,
                             &(struct row_counter){crop->slow_from, 1, name, counters[i].after});
     }
@@ -216,6 +216,7 @@ static void find_part(struct crop *crop, double slow_share) {
         }
     if (first > last)
         return;
+    crop->first = first;
     crop->from = crop->from == INT64_MIN ? crop->from : first + crop->from;
     crop->to = crop->to == INT64_MAX ? crop->to : first + crop->to;
     crop->slow_from = first + (int64_t)((double)(last - first) * slow_share);
