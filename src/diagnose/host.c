@@ -45,6 +45,41 @@ static void count_occurrences(const struct model *model, size_t thread,
     }
 }
 
+/* The function of the innermost frame that loads data, by stack; 0: none. Only Python's frames:
+ * other names are too short to judge. */
+static bool find_loading_frames(struct diagnosis *diagnosis, uint32_t *loader) {
+    const struct trace *trace = diagnosis->trace;
+    bool any = false;
+    for (size_t i = 1; i < trace->stack.count; i++) {
+        uint32_t name = trace->stack.function[i], parent = trace->stack.parent[i];
+        bool python = trace->stack.line[i] != 0;
+        loader[i] = python && name_is_input(trace_text(trace, name)) ? name
+                    : parent < i                                     ? loader[parent]
+                                                                     : 0;
+        any |= loader[i] != 0;
+    }
+    return any;
+}
+
+/* Sampled functions that mostly run below a frame that loads data. */
+static void count_samples(struct diagnosis *diagnosis, struct occurrences *occurrences) {
+    struct trace *trace = diagnosis->trace;
+    uint32_t *loader = memory_allocate(trace->stack.count, sizeof *loader, diagnosis->status);
+    diagnosis->failed |=
+        !loader || !trace_load(trace, TABLE_SAMPLE, "time thread stack", diagnosis->status);
+    if (!diagnosis->failed && find_loading_frames(diagnosis, loader))
+        for (size_t i = 0; i < trace->sample.count; i++) {
+            uint32_t stack = trace->sample.stack[i];
+            uint32_t name = trace->stack.function[diagnosis->source->host->stands_for[stack]];
+            occurrences[name].total++;
+            if (loader[stack]) {
+                occurrences[name].nested++;
+                occurrences[name].parent = loader[stack];
+            }
+        }
+    memory_free(loader);
+}
+
 void data_loading_find(struct diagnosis *diagnosis) {
     const struct model *model = diagnosis->source->model;
     const struct trace *trace = diagnosis->trace;
@@ -55,6 +90,8 @@ void data_loading_find(struct diagnosis *diagnosis) {
     diagnosis->failed |= !occurrences || !diagnosis->data_loading_range;
     for (size_t thread = 1; !diagnosis->failed && thread < trace->thread.count; thread++)
         count_occurrences(model, thread, occurrences);
+    if (!diagnosis->failed && trace->sample.count && trace->stack.count > 1)
+        count_samples(diagnosis, occurrences);
     for (size_t name = 0; !diagnosis->failed && name < trace->strings.count; name++)
         if (2 * (uint64_t)occurrences[name].nested > occurrences[name].total)
             diagnosis->data_loading_range[name] = occurrences[name].parent;

@@ -16,6 +16,15 @@ static bool recurs_in_loop(const struct diagnosis *diagnosis, enum call_class cl
            2 * facts->call_longest[class] < facts->call_time[class];
 }
 
+/* Modules are loaded at the first use of each kernel, which may be in the first of many short
+ * steps: code that the second half does not load again is start-up. */
+static bool compiles_in_loop(const struct diagnosis *diagnosis) {
+    const uint64_t *calls = diagnosis->facts.quarter_calls[CALL_COMPILE];
+    if (diagnosis->source->step_count == 0)
+        return recurs_in_loop(diagnosis, CALL_COMPILE);
+    return calls[QUARTERS - 2] + calls[QUARTERS - 1] > 0;
+}
+
 /* Without steps the replay also removes the calls of start-up: count only the loop's part. */
 static void exclude_startup(const struct diagnosis *diagnosis, struct finding *finding,
                             enum call_class class) {
@@ -43,9 +52,7 @@ static void predict_compilation(struct diagnosis *diagnosis, struct finding *fin
 void diagnose_compilation(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     char time[FORMAT_SIZE], count[FORMAT_SIZE], own[FORMAT_SIZE], change[FROM_TO_SIZE];
-    if (facts->compile_ranges == 0 &&
-        (facts->compile_calls == 0 ||
-         (diagnosis->source->step_count == 0 && !recurs_in_loop(diagnosis, CALL_COMPILE))))
+    if (facts->compile_ranges == 0 && (facts->compile_calls == 0 || !compiles_in_loop(diagnosis)))
         return;
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_COMPILATION,

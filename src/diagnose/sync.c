@@ -75,11 +75,10 @@ void diagnose_sync(struct diagnosis *diagnosis) {
     const struct sync_facts *main_syncs = scalar->time > plain->time ? scalar : plain;
     struct text name = trace_text(diagnosis->trace, diagnosis->trace->call.name[main_syncs->call]);
     struct text site = sync_site(diagnosis, main_syncs->call);
-    finding_summary(
-        diagnosis, finding, "%s synchronizations in the loop (%.*s%s%.*s%s)%s%s",
-        format_count(count, number), TEXT_ARGS(name), site.length ? " in " : "", TEXT_ARGS(site),
-        scalar->count > plain->count ? ", to read a value" : "", own ? " block the host for " : "",
-        own ? format_duration(own, time) : "");
+    finding_summary(diagnosis, finding, "%s synchronizations in the loop (%.*s%s%.*s%s)%s%s",
+                    format_count(count, number), TEXT_ARGS(name), site.length ? " in " : "",
+                    TEXT_ARGS(site), scalar->count > plain->count ? ", to read a value" : "",
+                    own ? " block the host for " : "", own ? format_duration(own, time) : "");
     finding_gain(diagnosis, finding, "without synchronization, %s",
                  from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding, "%s",
