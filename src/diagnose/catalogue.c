@@ -339,15 +339,18 @@ static int64_t gain_of(const struct matcher *matcher, size_t row) {
     return (int64_t)(gain < most ? gain : most);
 }
 
-/* The fix comes first: it is more specific than what the rule offers. */
-static void put_first(struct diagnosis *diagnosis, struct finding *finding,
-                      const struct pattern *row) {
+/* The fix comes first: it is more specific than what the rule offers. But a graph whose gain was
+ * replayed stays before fixes of launches without a known gain. */
+static void insert_fix(struct diagnosis *diagnosis, struct finding *finding,
+                       const struct pattern *row, bool gains) {
     size_t count = finding->fix_count;
+    bool launches = finding->kind == FINDING_LAUNCH_BOUND || finding->kind == FINDING_TINY_KERNELS;
+    size_t place = !gains && launches && count && finding->fixes[0].replayed ? 1 : 0;
     for (size_t i = 0; i < count; i++)
         if (strcmp(finding->fixes[i].words, row->words) == 0)
             return;
     finding_fix(diagnosis, finding, row->effort, NULL, "%s", row->words);
-    for (size_t i = count; i > 0 && finding->fix_count > count; i--) {
+    for (size_t i = count; i > place && finding->fix_count > count; i--) {
         struct fix kept = finding->fixes[i];
         finding->fixes[i] = finding->fixes[i - 1];
         finding->fixes[i - 1] = kept;
@@ -367,8 +370,9 @@ static void describe_gain(struct diagnosis *diagnosis, struct finding *finding, 
  * makes its gain the finding's. */
 static void add_fix(struct diagnosis *diagnosis, struct finding *finding, const struct pattern *row,
                     int64_t gain) {
-    put_first(diagnosis, finding, row);
-    if (gain <= finding->recoverable || diagnosis->failed)
+    bool gains = gain > finding->recoverable;
+    insert_fix(diagnosis, finding, row, gains);
+    if (!gains || diagnosis->failed)
         return;
     describe_gain(diagnosis, finding, gain);
     finding->change_count = 0;

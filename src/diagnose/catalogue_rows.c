@@ -7,8 +7,9 @@
 #define ON(kind) (1ull << FINDING_##kind)
 #define MEMORY ON(MEMORY_BOUND)
 #define KERNEL (ON(MEMORY_BOUND) | ON(LATENCY_BOUND) | ON(COMPUTE_BOUND))
-#define LAUNCH (ON(LAUNCH_BOUND) | ON(TINY_KERNELS) | ON(HOST_BOUND))
-#define WAIT (ON(SYNC_IN_LOOP) | LAUNCH)
+#define LAUNCH (ON(LAUNCH_BOUND) | ON(TINY_KERNELS))
+#define ISSUE (LAUNCH | ON(HOST_BOUND))
+#define WAIT (ON(SYNC_IN_LOOP) | ISSUE)
 #define HOST (ON(HOST_BOUND) | ON(ON_CPU) | ON(INPUT_PIPELINE))
 #define COPY (ON(PAGEABLE) | ON(SMALL_TRANSFERS) | ON(EXPOSED_TRANSFERS))
 
@@ -79,8 +80,8 @@ const struct pattern catalogue_rows[] = {
      .all = {KERNELS("cupy_add__|cupy_multiply__|cupy_subtract__|cupy_true_divide__|cupy_power__|"
                      "cupy_exp__|cupy_cos__|cupy_sin__|cupy_sqrt__|cupy_absolute__|cupy_copy__",
                      0.3)},
-     .belongs = MEMORY | LAUNCH, .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 0.9,
-     .chain = true, .what = "element-wise kernels of CuPy, one for each operation",
+     .belongs = MEMORY | ISSUE, .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 0.9, .chain = true,
+     .what = "element-wise kernels of CuPy, one for each operation",
      .words = "Fuse the expression with @cupy.fuse() or write it as one cupy.ElementwiseKernel"},
     {ANY, .all = {KERNELS("cupy_copy__", 0.1)}, .belongs = MEMORY, LINES,
      .words = "Use out= and in-place operators of CuPy (x += y), and slices without copies"},
@@ -144,7 +145,7 @@ const struct pattern catalogue_rows[] = {
                      "krn_partials_per_segment|compute_grad_weight_bags",
                      0.02),
              CODE(".backward()", 0.02)},
-     .belongs = MEMORY | LAUNCH | ON(LATENCY_BOUND), SETTING,
+     .belongs = MEMORY | ISSUE | ON(LATENCY_BOUND), SETTING,
      .words = "Use sparse gradients for large tables (nn.Embedding(sparse=True), "
               "nn.EmbeddingBag(sparse=True), with SGD or torch.optim.SparseAdam)"},
     {TORCH, .all = {KERNELS("embedding_backward|embedding_dense|compute_grad_weight", 0.2)},
@@ -158,28 +159,27 @@ const struct pattern catalogue_rows[] = {
               "(torch._foreach_add_, torch._foreach_lerp_): one launch for a list"},
     {TORCH,
      .all = {KERNELS("addcdiv", 0.02), KERNELS("addcmul", 0.02), KERNELS("sqrt_kernel", 0.02)},
-     .unless = "multi_tensor_apply|FusedAdam|fused_adam", .belongs = LAUNCH, SETTING,
+     .unless = "multi_tensor_apply|FusedAdam|fused_adam", .belongs = ISSUE, SETTING,
      .words = "Use the fused optimizer (torch.optim.AdamW(..., fused=True), or foreach=True)"},
-    {TORCH, .all = {CODE("_single_tensor_", 0.1)}, .belongs = LAUNCH, SETTING, .saves = 0.96,
+    {TORCH, .all = {CODE("_single_tensor_", 0.1)}, .belongs = ISSUE, SETTING, .saves = 0.96,
      .words = "Use the fused optimizer (fused=True, or foreach=True), which updates all tensors in "
               "a few launches"},
     {TORCH, .all = {CODE("p.grad)|* p.grad|param.grad)|p.grad.data|parameter.grad)", 0.3)},
-     .unless = "multi_tensor_apply|isfinite|isnan|.norm(", .belongs = LAUNCH, LINES, .saves = 0.95,
+     .unless = "multi_tensor_apply|isfinite|isnan|.norm(", .belongs = ISSUE, LINES, .saves = 0.95,
      .words = "Use an optimizer of torch.optim with fused=True (or torch._foreach_add_) instead of "
               "a loop over the parameters"},
     {TORCH, .all = {CODE("0.999 *|ema_|_ema|averaged|.lerp_(|momentum_update", 0.3)},
-     .unless = "multi_tensor_apply", .belongs = LAUNCH, LINES, .saves = 0.97,
+     .unless = "multi_tensor_apply", .belongs = ISSUE, LINES, .saves = 0.97,
      .words = "Average the weights with torch._foreach_lerp_ or torch.optim.swa_utils "
               "(get_ema_multi_avg_fn), one launch for all tensors"},
     {TORCH, .all = {LAUNCHES("NormTwoOps", 0.15), LAUNCHES("reciprocal_kernel|clamp|MinOps", 0.1)},
      .unless = "multi_tensor_apply", .belongs = LAUNCH, SETTING,
      .words = "Clip all gradients at once (torch.nn.utils.clip_grad_norm_(..., foreach=True))"},
-    {TORCH, .all = {CODE(".grad.norm(|grad.data.norm(", 0.2)}, .belongs = LAUNCH, SETTING,
+    {TORCH, .all = {CODE(".grad.norm(|grad.data.norm(", 0.2)}, .belongs = ISSUE, SETTING,
      .saves = 0.92,
      .words = "Clip all gradients at once (torch.nn.utils.clip_grad_norm_(..., foreach=True)) "
               "instead of one by one"},
-    {TORCH, .all = {CODE("zero_grad(set_to_none=False)", 0.02)}, .belongs = MEMORY | LAUNCH,
-     SETTING,
+    {TORCH, .all = {CODE("zero_grad(set_to_none=False)", 0.02)}, .belongs = MEMORY | ISSUE, SETTING,
      .words = "Let zero_grad() drop the gradients (set_to_none=True, its default) instead of "
               "filling them with zeros"},
     /* many small operations */
@@ -190,30 +190,30 @@ const struct pattern catalogue_rows[] = {
      .words = "Multiply small matrices of one shape in one call (torch.bmm, torch.baddbmm): each "
               "of these products is split and then summed by a second kernel"},
     {TORCH, .all = {CODE("LSTMCell|GRUCell|RNNCell|_VF.lstm_cell|_VF.gru_cell", 0.3)},
-     .belongs = LAUNCH, LINES, .saves = 0.82,
+     .belongs = ISSUE, LINES, .saves = 0.82,
      .words = "Run the recurrent network over the whole sequence at once (nn.LSTM, nn.GRU: cuDNN) "
               "instead of cell by cell"},
     {TORCH, .all = {LAUNCHES("layer_norm", 0.05)}, .unless = "multi_tensor_apply",
      .belongs = LAUNCH, LINES,
      .words = "Capture the model in a CUDA graph (torch.compile(mode=\"reduce-overhead\"), or "
               "torch.cuda.make_graphed_callables)"},
-    {TORCH, .all = {CODE("torch.stack([|torch.cat([", 0.3)}, .belongs = LAUNCH, LINES,
+    {TORCH, .all = {CODE("torch.stack([|torch.cat([", 0.3)}, .belongs = ISSUE, LINES,
      .words = "Process the items of the list as one batch, or with torch.func.vmap, instead of one "
               "by one in a list comprehension"},
-    {TORCH, .all = {CODE(".backward()", 0.2)}, .belongs = LAUNCH, LINES,
+    {TORCH, .all = {CODE(".backward()", 0.2)}, .belongs = ISSUE, LINES,
      .words = "Where gradients are accumulated over small parts of a batch, use larger parts: "
               "every part launches all kernels again"},
-    {TORCH, .all = {CODE("transformers/", 0.3)}, .belongs = LAUNCH, LINES,
+    {TORCH, .all = {CODE("transformers/", 0.3)}, .belongs = ISSUE, LINES,
      .words = "Pass several inputs at once (padding=True), or compile the model "
               "(torch.compile(model), cache_implementation=\"static\" for generate())"},
     {ANY, .all = {LAUNCHES("cupy_", 0.5)}, .belongs = LAUNCH, LINES,
      .words = "Combine the operations of CuPy: @cupy.fuse(), cupy.ElementwiseKernel, "
               "cupy.ReductionKernel or one cupy.RawKernel; a stream can be captured as a graph "
               "(stream.begin_capture())"},
-    {JAX, .all = {LAUNCHES("wrapped_|loop_", 0.2)}, .belongs = LAUNCH, LINES, .saves = 0.97,
+    {JAX, .all = {LAUNCHES("wrapped_|loop_", 0.2)}, .belongs = ISSUE, LINES, .saves = 0.97,
      .words = "Put the whole function under jax.jit: operations outside of it are dispatched one "
               "by one"},
-    {JAX, .all = {LAUNCHES("fusion", 0.6)}, .belongs = LAUNCH, LINES, .saves = 0.7,
+    {JAX, .all = {LAUNCHES("fusion", 0.6)}, .belongs = ISSUE, LINES, .saves = 0.7,
      .words = "Move the loop into the compiled function (jax.lax.scan, jax.lax.fori_loop), if its "
               "steps do not need the host"},
     /* reading values */
@@ -295,7 +295,7 @@ const struct pattern catalogue_rows[] = {
     {TORCH, .all = {CODE("_MultiProcessingDataLoaderIter|popen_fork|_shutdown_workers", 0.1)},
      .belongs = HOST, SETTING,
      .words = "Keep the workers of the DataLoader between epochs (persistent_workers=True)"},
-    {TORCH, .all = {CODE("gc.collect()", 0.05)}, .belongs = HOST | LAUNCH, SETTING,
+    {TORCH, .all = {CODE("gc.collect()", 0.05)}, .belongs = HOST | ISSUE, SETTING,
      .words = "Do not call gc.collect() in the loop (gc.disable(), gc.freeze() after start-up)"},
     {TORCH, .all = {CODE("manual_seed(|Generator()", 0.05)}, .belongs = HOST, LINES,
      .words = "Draw random numbers on the device (generator=torch.Generator(\"cuda\")), once for "
