@@ -326,16 +326,25 @@ static double saved_part(const struct matcher *matcher, size_t row) {
     return !catalogue_rows[row].chain || saves < most ? saves : most > 0 ? most : 0;
 }
 
-/* Time of the kernels of the first clause, and of the host for launching them. */
-static int64_t gain_of(const struct matcher *matcher, size_t row) {
+static bool is_about_launching(enum finding_kind kind) {
+    return kind == FINDING_LAUNCH_BOUND || kind == FINDING_TINY_KERNELS ||
+           kind == FINDING_HOST_BOUND;
+}
+
+/* What the fix saves of the time of the first clause: of the kernels, or, where launching limits
+ * the run, of short kernels and the host's time for launching. */
+static int64_t gain_of(const struct matcher *matcher, size_t row, enum finding_kind kind) {
     const struct facts *facts = &matcher->diagnosis->facts;
     const struct tally *tally = &matcher->tallies[row];
-    double time = (double)facts->kernel_union * (tally->by_time < 1 ? tally->by_time : 1);
+    double kernels = (double)facts->kernel_union * (tally->by_time < 1 ? tally->by_time : 1);
     double launching = (double)(facts->cause[CAUSE_LAUNCH] + facts->cause[CAUSE_HOST] +
                                 facts->cause[CAUSE_DEVICE] + facts->cause[CAUSE_SYNC]);
-    time += launching * (tally->by_count < 1 ? tally->by_count : 1);
     double most = 0.97 * (double)matcher->diagnosis->verdict->time; /* something remains */
-    double gain = time * saved_part(matcher, row);
+    double gain = kernels;
+    if (is_about_launching(kind))
+        gain = kernels * share_of(facts->kernels.short_time, facts->kernels.total_time) +
+               launching * (tally->by_count < 1 ? tally->by_count : 1);
+    gain *= saved_part(matcher, row);
     return (int64_t)(gain < most ? gain : most);
 }
 
@@ -402,15 +411,16 @@ static void apply(struct matcher *matcher, size_t row) {
     struct diagnosis *diagnosis = matcher->diagnosis;
     struct verdict *verdict = diagnosis->verdict;
     const struct pattern *pattern = &catalogue_rows[row];
-    int64_t gain = gain_of(matcher, row);
     bool added = false;
     for (size_t i = 0; i < verdict->count; i++)
         if (pattern->belongs >> verdict->findings[i].kind & 1) {
-            add_fix(diagnosis, &verdict->findings[i], pattern, gain);
+            add_fix(diagnosis, &verdict->findings[i], pattern,
+                    gain_of(matcher, row, verdict->findings[i].kind));
             added = true;
         }
     if (!added && pattern->what)
-        add_finding(diagnosis, pattern, &matcher->tallies[row], gain);
+        add_finding(diagnosis, pattern, &matcher->tallies[row],
+                    gain_of(matcher, row, pattern->if_none));
 }
 
 static bool prepare(struct matcher *matcher) {
@@ -434,6 +444,11 @@ static void forget(struct matcher *matcher) {
     memory_free(matcher->of_stack);
 }
 
+static double order_of(const struct matcher *matcher, size_t row) {
+    return catalogue_rows[row].saves *
+           (matcher->tallies[row].by_time + matcher->tallies[row].by_count);
+}
+
 /* By gain, so that the fix with the largest one is first; otherwise from general to specific. */
 static void apply_all(struct matcher *matcher) {
     bool done[CATALOGUE_ROWS_MAX] = {false};
@@ -441,7 +456,7 @@ static void apply_all(struct matcher *matcher) {
         size_t least = catalogue_row_count;
         for (size_t row = 0; row < catalogue_row_count; row++)
             if (!done[row] && is_recognized(matcher, row) &&
-                (least == catalogue_row_count || gain_of(matcher, row) < gain_of(matcher, least)))
+                (least == catalogue_row_count || order_of(matcher, row) < order_of(matcher, least)))
                 least = row;
         if (least == catalogue_row_count)
             return;

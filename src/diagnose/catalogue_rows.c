@@ -200,9 +200,6 @@ const struct pattern catalogue_rows[] = {
     {TORCH, .all = {CODE("torch.stack([|torch.cat([", 0.3)}, .belongs = ISSUE, LINES,
      .words = "Process the items of the list as one batch, or with torch.func.vmap, instead of one "
               "by one in a list comprehension"},
-    {TORCH, .all = {CODE(".backward()", 0.2)}, .belongs = ISSUE, LINES,
-     .words = "Where gradients are accumulated over small parts of a batch, use larger parts: "
-              "every part launches all kernels again"},
     {TORCH, .all = {CODE("transformers/", 0.3)}, .belongs = ISSUE, LINES,
      .words = "Pass several inputs at once (padding=True), or compile the model "
               "(torch.compile(model), cache_implementation=\"static\" for generate())"},
@@ -210,7 +207,8 @@ const struct pattern catalogue_rows[] = {
      .words = "Combine the operations of CuPy: @cupy.fuse(), cupy.ElementwiseKernel, "
               "cupy.ReductionKernel or one cupy.RawKernel; a stream can be captured as a graph "
               "(stream.begin_capture())"},
-    {JAX, .all = {LAUNCHES("wrapped_|loop_", 0.2)}, .belongs = ISSUE, LINES, .saves = 0.97,
+    {JAX, .all = {LAUNCHES("wrapped_|loop_", 0.2), LAUNCHES("wrapped_", 0.05)}, .belongs = ISSUE,
+     LINES, .saves = 0.97,
      .words = "Put the whole function under jax.jit: operations outside of it are dispatched one "
               "by one"},
     {JAX, .all = {LAUNCHES("fusion", 0.6)}, .belongs = ISSUE, LINES, .saves = 0.7,

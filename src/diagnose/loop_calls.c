@@ -47,6 +47,13 @@ static void predict_compilation(struct diagnosis *diagnosis, struct finding *fin
         finding_estimate(diagnosis, finding, facts->cause[CAUSE_COMPILE]);
         finding->confidence = CONFIDENCE_MEDIUM;
     }
+    int64_t sampled = facts->cause[CAUSE_COMPILE] +
+                      (int64_t)(diagnosis->compiling_share * (double)facts->cause[CAUSE_HOST]);
+    if (diagnosis->compiling_share > 0.5 && sampled > finding->recoverable) {
+        finding_estimate(diagnosis, finding, sampled);
+        finding->error = finding->recoverable / 5;
+        finding->change_count = 0;
+    }
 }
 
 void diagnose_compilation(struct diagnosis *diagnosis) {
