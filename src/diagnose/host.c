@@ -62,6 +62,20 @@ static bool name_is_compiler(struct text name) {
     return false;
 }
 
+/* Loaders, items of data sets, and transforms of torchvision, by function or file. */
+static bool python_loads(struct text name) {
+    static const char *const parts[] = {".__getitem__ (", "(_color.py)",     "(_geometry.py)",
+                                        "(_augment.py)",  "(_transform.py)", NULL};
+    static const char *const others[] = {"(container.py)", "(_tensor.py)", NULL};
+    for (const char *const *other = others; *other; other++)
+        if (text_find(name, *other) >= 0)
+            return false;
+    for (const char *const *part = parts; *part; part++)
+        if (text_find(name, *part) >= 0)
+            return true;
+    return name_is_input(name);
+}
+
 static bool find_purposes(const struct trace *trace, struct stack_purpose *of) {
     bool any = false;
     for (size_t i = 1; i < trace->stack.count; i++) {
@@ -69,7 +83,7 @@ static bool find_purposes(const struct trace *trace, struct stack_purpose *of) {
         bool python = text_is(trace_text(trace, trace->stack.module[i]), STACK_PYTHON);
         if (trace->stack.parent[i] < i)
             of[i] = of[trace->stack.parent[i]];
-        if (python && name_is_input(name))
+        if (python && python_loads(name))
             of[i] = (struct stack_purpose){PURPOSE_LOADS, trace->stack.function[i]};
         else if (python && name_is_compiler(name))
             of[i] = (struct stack_purpose){PURPOSE_COMPILES, 0};
@@ -238,6 +252,14 @@ static void predict_input(struct diagnosis *diagnosis, struct finding *finding,
     }
 }
 
+/* By the share of the samples, as no name has all of the loading. */
+static void estimate_input(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct prediction *without = predict_alone(diagnosis, CHANGE_NO_HOST);
+    int64_t host = without->applicable ? without->gain : diagnosis->facts.cause[CAUSE_HOST];
+    finding_estimate(diagnosis, finding, (int64_t)(diagnosis->loading_share * (double)host));
+    finding->error = finding->recoverable / 10;
+}
+
 /* Mean duration of ranges of that name; 0: there are none. */
 static int64_t time_of_range(const struct diagnosis *diagnosis, uint32_t name) {
     const struct ranges *ranges = diagnosis->source->ranges;
@@ -252,12 +274,16 @@ static int64_t find_input(struct diagnosis *diagnosis) {
     struct host_names input = sum_names(diagnosis, true);
     char name[NAME_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE];
     int64_t sampled = (int64_t)(diagnosis->loading_share * (double)facts->cause[CAUSE_HOST]);
-    if (sampled > input.total && diagnosis->loading_share > 0.5)
+    bool by_samples = sampled > input.total && diagnosis->loading_share > 0.5;
+    if (by_samples)
         input = (struct host_names){.total = sampled, .top_name = diagnosis->loader};
     if (input.total == 0 || input.top_name == 0)
         return 0;
     struct finding *finding = diagnose_add(diagnosis, FINDING_INPUT_PIPELINE, CONFIDENCE_HIGH);
-    predict_input(diagnosis, finding, &input);
+    if (by_samples)
+        estimate_input(diagnosis, finding);
+    else
+        predict_input(diagnosis, finding, &input);
     int64_t mean = time_of_range(diagnosis, input.top_name);
     short_name(trace_text(diagnosis->trace, input.top_name), name);
     finding_summary(diagnosis, finding, "%s %s%s%s on the launching thread", name,
