@@ -178,7 +178,7 @@ static void look_up(struct matcher *matcher, uint32_t string) {
             continue;
         if (clause && has_any(text, clause->words))
             set_bit(&matcher->of_string[string], i);
-        if (has_any(text, catalogue_rows[i].unless))
+        if (has_any(text, catalogue_rows[i].unless_code))
             set_bit(&matcher->excludes[string], i);
     }
 }

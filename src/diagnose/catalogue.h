@@ -30,7 +30,8 @@ enum { CATALOGUE_CLAUSES = 3 };
 struct pattern {
     enum framework framework; /* FRAMEWORK_CUDA: any */
     struct clause all[CATALOGUE_CLAUSES];
-    const char *unless;        /* parts of names of kernels, ranges and code that rule it out */
+    const char *unless;        /* parts of names of kernels and ranges that rule it out */
+    const char *unless_code;   /* the same of files, functions and lines */
     uint64_t belongs;          /* findings whose fix it is, a bit each */
     enum finding_kind if_none; /* the finding to add if there is none of them; or 0 */
     enum effort effort;

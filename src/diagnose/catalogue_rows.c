@@ -93,7 +93,8 @@ const struct pattern catalogue_rows[] = {
      LINES, .saves = 1.8, .what = "softmax kernels between matrix products",
      .words = "Compute attention with torch.nn.functional.scaled_dot_product_attention, which does "
               "not write the scores to memory"},
-    {TORCH, .all = {CODE("eager_attention_forward|eager_mask", 0.05)}, .belongs = MEMORY, SETTING,
+    {TORCH, .all = {CODE("eager_attention_forward", 0.05)}, .belongs = MEMORY, SETTING,
+     .saves = 0.9,
      .words = "Load the model with attn_implementation=\"sdpa\" "
               "(torch.nn.functional.scaled_dot_product_attention) instead of \"eager\""},
     {TORCH, .all = {KERNELS("nchwToNhwc|nhwcToNchw", 0.08)}, .belongs = MEMORY,
@@ -165,7 +166,8 @@ const struct pattern catalogue_rows[] = {
      .words = "Use the fused optimizer (fused=True, or foreach=True), which updates all tensors in "
               "a few launches"},
     {TORCH, .all = {CODE("p.grad)|* p.grad|param.grad)|p.grad.data|parameter.grad)", 0.3)},
-     .unless = "multi_tensor_apply|isfinite|isnan|.norm(", .belongs = ISSUE, LINES, .saves = 0.95,
+     .unless = "multi_tensor_apply", .unless_code = "isfinite(|isnan(|.grad.norm(",
+     .belongs = ISSUE, LINES, .saves = 0.95,
      .words = "Use an optimizer of torch.optim with fused=True (or torch._foreach_add_) instead of "
               "a loop over the parameters"},
     {TORCH, .all = {CODE("0.999 *|ema_|_ema|averaged|.lerp_(|momentum_update", 0.3)},
@@ -207,7 +209,7 @@ const struct pattern catalogue_rows[] = {
      .words = "Combine the operations of CuPy: @cupy.fuse(), cupy.ElementwiseKernel, "
               "cupy.ReductionKernel or one cupy.RawKernel; a stream can be captured as a graph "
               "(stream.begin_capture())"},
-    {JAX, .all = {LAUNCHES("wrapped_|loop_", 0.2), LAUNCHES("wrapped_", 0.05)}, .belongs = ISSUE,
+    {JAX, .all = {LAUNCHES("wrapped_|fusion", 0.2), LAUNCHES("wrapped_", 0.05)}, .belongs = ISSUE,
      LINES, .saves = 0.97,
      .words = "Put the whole function under jax.jit: operations outside of it are dispatched one "
               "by one"},

@@ -36,9 +36,13 @@ static int64_t max_gain(const struct diagnosis *diagnosis, const struct predicti
  * kernels overlap that do not run at once; -1: other changes. */
 static int64_t max_gain_of_faster(const struct diagnosis *diagnosis, const struct change *changes,
                                   size_t count) {
-    if (count != 1 || changes[0].kind != CHANGE_FASTER || changes[0].factor <= 1)
-        return -1;
-    return (int64_t)((double)diagnosis->facts.kernel_union * (1 - 1 / changes[0].factor));
+    double factor = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (changes[i].kind != CHANGE_FASTER)
+            return -1;
+        factor = changes[i].factor > factor ? changes[i].factor : factor;
+    }
+    return count ? (int64_t)((double)diagnosis->facts.kernel_union * (1 - 1 / factor)) : -1;
 }
 
 struct prediction predict_changes(struct diagnosis *diagnosis, const struct change *changes,

@@ -76,7 +76,10 @@ static void find_small(struct diagnosis *diagnosis) {
     size_t steps = diagnosis->source->step_count;
     char count[FORMAT_SIZE], each[FORMAT_SIZE] = "unknown size";
     char time[FORMAT_SIZE], change[FROM_TO_SIZE];
-    if (small->count < 4 * (steps ? steps : 2) || small->count == 0)
+    /* a loop of copies may have been taken for the steps */
+    bool many = small->count >= 4 * (steps ? steps : 2) ||
+                (small->count >= 64 && 4 * small->call_time > diagnosis->verdict->time);
+    if (!many || small->count == 0)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_SMALL_TRANSFERS, CONFIDENCE_HIGH);
     predict_small(diagnosis, finding);
