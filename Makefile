@@ -157,6 +157,10 @@ $(BUILD)/compare/%: $(BUILD)/tests/compare/%.o $(library)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
 
+$(BUILD)/corpus/crop: $(BUILD)/tests/corpus/crop.o $(library)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
+
 # Benchmarks against libraries that do what our own code does; scripts/compare-libraries builds those
 # whose library is installed.
 peer_libs_unwind := -ldw -lelf
@@ -248,7 +252,7 @@ bench-overhead: all
 corpus-score: $(BUILD)/ridge
 	RIDGE="$(BUILD)/ridge" python3 -B tests/corpus/score.py --bar
 	RIDGE="$(BUILD)/ridge" python3 -B tests/corpus/whatif_pairs.py --bar
-corpus-generate: all
+corpus-generate: all $(BUILD)/corpus/crop
 	BUILD="$(BUILD)" CC="$(CC)" tests/corpus/generate --out tests/corpus/traces
 
 # How many small faults do the tests notice? By hand: it takes minutes. See tests/mutants/README.md.
@@ -341,6 +345,6 @@ help:
 FORCE:
 .PHONY: all test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install macos wheel uninstall clean help FORCE
 .SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_mains) $(driver_objects) $(embedded_objects:.o=.c)
--include $(objects:.o=.d) $(probe_objects:.o=.d) $(preload_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
+-include $(objects:.o=.d) $(probe_objects:.o=.d) $(preload_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d) $(BUILD)/tests/corpus/crop.d
 -include $(fuzz_objects:.o=.d) $(fuzz_mains:.o=.d) $(driver_objects:.o=.d)
 endif
