@@ -1,5 +1,6 @@
 /* Shared by the parts of the Instruments importer: the table of contents and the state of one
- * import. xctrace.c finds and reads the files, xctrace_table.c parses tables, xctrace_metal.c
+ * import. xctrace_files.c finds the files, xctrace_bundle.c makes them from a .trace bundle,
+ * xctrace_toc.c and xctrace_table.c parse them, xctrace.c imports them in order. xctrace_metal.c
  * handles rows of the GPU, xctrace_host.c those of the CPU, xctrace_waits.c infers the waits
  * between them. */
 #ifndef RIDGE_IMPORT_XCTRACE_XCTRACE_H
@@ -9,17 +10,6 @@
 #include "base/map.h"
 #include "import/import.h"
 #include "import/xctrace/xctrace_table.h"
-
-/* The kind of a file by its first bytes; *schema is that of a table, "" where they do not have it.
- */
-enum xctrace_file_kind {
-    XCTRACE_OTHER,
-    XCTRACE_TOC,
-    XCTRACE_TABLE,
-    XCTRACE_LFS_POINTER, /* a Git LFS pointer in place of an XML file */
-    XCTRACE_EMPTY,       /* an XML file whose export failed */
-};
-enum xctrace_file_kind xctrace_file_kind(struct text head, struct text *schema);
 
 /* The table of contents of the first run. Texts are "" when absent and live in the arena. A zeroed
  * struct stands for a missing table of contents. */
@@ -34,6 +24,16 @@ struct xctrace_toc {
     uint64_t sample_ns; /* sampling interval of the time-sample table; 0 = unknown */
     struct intern schemas;
 };
+bool xctrace_toc_read(const char *path, struct xctrace_toc *toc, struct status *status);
+void xctrace_toc_finish(struct xctrace_toc *toc);
+/* "2026-03-30T18:55:31.999-07:00" as nanoseconds since 1970; false without a zone or a sane year.
+ */
+bool xctrace_date(struct text date, int64_t *unix_ns);
+
+/* Runs xctrace to export the tables that ridge reads into a new folder, which the caller removes
+ * with xctrace_bundle_remove() and frees. */
+bool xctrace_bundle_export(const char *bundle, char **folder, struct status *status);
+void xctrace_bundle_remove(const char *folder);
 
 struct xctrace_signposts {
     struct intern keys; /* of open intervals: process, identifier, name, subsystem */
