@@ -89,6 +89,8 @@ static bool read_table(const char *path, struct xctrace_reader *reader, struct s
 struct document {
     struct xctrace *import;
     const struct xctrace_kind *kind;
+    bool failed; /* memory was short while the schema was noted */
+    struct status status;
 };
 
 static const char *const *document_schema(void *context, struct text name, unsigned run) {
@@ -102,6 +104,11 @@ static const char *const *document_schema(void *context, struct text name, unsig
         import->other_runs++;
         return NULL;
     }
+    uint32_t ignored;
+    if (name.length &&
+        !intern_add(document->kind ? &import->schemas_read : &import->schemas_unknown, name,
+                    &ignored, &document->status))
+        document->failed = true;
     return document->kind ? document->kind->columns : NULL;
 }
 
@@ -126,7 +133,9 @@ static bool import_table(struct xctrace *import, const char *path, struct status
         .schema = document_schema, .row = document_row, .context = &document};
     bool ok = read_table(path, &reader, status);
     import->unresolved += reader.unresolved;
-    return ok;
+    if (ok && document.failed)
+        *status = document.status;
+    return ok && !document.failed;
 }
 
 static bool read_toc(const char *path, struct xctrace_toc *toc, struct status *status) {
@@ -251,6 +260,72 @@ static void write_counts(struct xctrace *import) {
             TEXT("some values refer to ids that the XML does not define and are missing"));
 }
 
+/* A list of names, separated by commas. */
+static void write_list(struct xctrace *import, const char *key, const struct buffer *list) {
+    if (list->length || list->failed)
+        trace_writer_meta_of(import->writer, key, list);
+}
+
+static void add_name(struct buffer *list, struct text name) {
+    if (list->length)
+        buffer_string(list, ", ");
+    buffer_text(list, name);
+}
+
+/* Which tables the recording has and ridge does not read, and which it would read if they were
+ * exported. */
+static void write_tables(struct xctrace *import) {
+    const struct intern *listed = &import->toc.schemas, *unknown = &import->schemas_unknown;
+    struct buffer unread = {0}, missing = {0};
+    unsigned rank;
+    for (uint32_t i = 1; i < unknown->count; i++)
+        add_name(&unread, intern_text(unknown, i));
+    for (uint32_t i = 1; i < listed->count; i++) {
+        struct text schema = intern_text(listed, i);
+        if (intern_find(&import->schemas_read, schema) != UINT32_MAX ||
+            intern_find(unknown, schema) != UINT32_MAX)
+            continue;
+        add_name(xctrace_kind_of(schema, &rank) ? &missing : &unread, schema);
+    }
+    write_list(import, META_NOT_READ, &unread);
+    write_list(import, META_NOT_FOUND, &missing);
+    buffer_finish(&unread);
+    buffer_finish(&missing);
+}
+
+/* Instruments sometimes loses the GPU's part of a recording: every command buffer of the target
+ * should have an interval. */
+static void check_gpu_intervals(struct xctrace *import) {
+    struct buffer warning = {0};
+    unsigned long long encoded = import->encoded_buffers, executed = import->executed_buffers;
+    bool has_table =
+        intern_find(&import->schemas_read, text_of(xctrace_gpu_intervals.schema)) != UINT32_MAX;
+    write_count(import, "xctrace.command_buffers", encoded);
+    if (has_table && encoded)
+        write_count(import, "xctrace.command_buffers_without_gpu_interval", encoded - executed);
+    if (!has_table)
+        return;
+    if (encoded && import->gpu_intervals == 0)
+        buffer_printf(&warning,
+                      "the program committed %llu command buffers, but Instruments recorded no GPU "
+                      "interval of it: record again, with other programs that use the GPU closed",
+                      encoded);
+    else if (import->gpu_intervals == 0 && import->foreign)
+        buffer_printf(&warning,
+                      "the recording has no GPU work of process %llu, and %llu GPU intervals of "
+                      "other processes: if a child process does the work, record that one with "
+                      "ridge record -p PID; otherwise record again",
+                      (unsigned long long)import->target_pid, (unsigned long long)import->foreign);
+    else if (encoded && 10 * executed < 9 * encoded)
+        buffer_printf(&warning,
+                      "%llu of %llu command buffers of the program have no GPU interval: "
+                      "Instruments lost them, so busy time is too low",
+                      encoded - executed, encoded);
+    if (warning.length || warning.failed)
+        trace_writer_meta_of(import->writer, META_WARNING, &warning);
+    buffer_finish(&warning);
+}
+
 static void write_target(struct xctrace *import) {
     import->process = trace_write_process(
         import->writer, &(struct row_process){
@@ -274,7 +349,12 @@ static bool import_tables(struct xctrace *import, const struct xctrace_file *tab
             return count > 1 ? status_context(status, "%s", base_name(tables[i].path)) : false;
     xctrace_signposts_finish(import);
     write_counts(import);
-    return xctrace_waits_infer(import, status);
+    write_tables(import);
+    check_gpu_intervals(import);
+    if (!xctrace_waits_infer(import, status))
+        return false;
+    xctrace_compilations_write(import);
+    return true;
 }
 
 static bool check_files(const struct xctrace_files *files, struct status *status) {
@@ -377,6 +457,10 @@ static void xctrace_finish(struct xctrace *import) {
     map_finish(&import->queue_ids);
     map_finish(&import->command_buffers);
     xctrace_waits_finish(import);
+    xctrace_shaders_finish(import);
+    intern_finish(&import->schemas_read);
+    intern_finish(&import->schemas_unknown);
+    map_finish(&import->samples);
     map_finish(&import->counter_names);
     map_finish(&import->frames);
     map_finish(&import->stacks);

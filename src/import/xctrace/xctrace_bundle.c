@@ -80,8 +80,12 @@ static bool export_tables(const char *bundle, const char *folder, const struct x
         if (intern_find(&toc->schemas, text_of(schema)) == UINT32_MAX)
             continue;
         snprintf(path, sizeof path, "%s/%s.xml", folder, schema);
-        snprintf(xpath, sizeof xpath, "/trace-toc/run[@number=\"%llu\"]/data/table[@schema=\"%s\"]",
-                 (unsigned long long)toc->run_number, schema);
+        int run = snprintf(xpath, sizeof xpath, "/trace-toc/run[@number=\"%llu\"]/",
+                           (unsigned long long)toc->run_number);
+        if (xctrace_kinds[i]->xpath)
+            snprintf(xpath + run, sizeof xpath - (size_t)run, "%s", xctrace_kinds[i]->xpath);
+        else
+            snprintf(xpath + run, sizeof xpath - (size_t)run, "data/table[@schema=\"%s\"]", schema);
         if (!export_one(bundle, xpath, path, status))
             return false;
     }

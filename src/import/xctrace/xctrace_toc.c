@@ -68,6 +68,16 @@ static void begin_table(struct toc_parser *toc, const XML_Char **attributes) {
         toc->toc->sample_ns = microseconds * 1000;
 }
 
+/* The list of allocations is a view of the Allocations instrument, which has no table. */
+static void begin_detail(struct toc_parser *toc, const XML_Char **attributes) {
+    uint32_t ignored;
+    if (strcmp(attribute(attributes, "name"), "Allocations List") == 0 &&
+        !intern_add(&toc->toc->schemas, text_of(XCTRACE_ALLOCATIONS), &ignored, toc->status)) {
+        toc->failed = true;
+        XML_StopParser(toc->parser, XML_FALSE);
+    }
+}
+
 static void begin_in_target(struct toc_parser *toc, const XML_Char *name,
                             const XML_Char **attributes) {
     struct xctrace_toc *result = toc->toc;
@@ -127,6 +137,8 @@ static void XMLCALL start_element(void *context, const XML_Char *name,
         begin_in_target(toc, name, attributes);
     else if (strcmp(name, "table") == 0)
         begin_table(toc, attributes);
+    else if (strcmp(name, "detail") == 0)
+        begin_detail(toc, attributes);
     else
         toc->destination = summary_text(toc->toc, name);
     buffer_clear(&toc->content);
