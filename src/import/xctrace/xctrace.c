@@ -223,11 +223,34 @@ static void write_clock(struct xctrace *import) {
     }
 }
 
+/* "exit(3)", "signal(9)": as a shell reports it, 128 + n for signal n. */
+static void write_exit_status(struct xctrace *import) {
+    struct text reason = import->toc.termination;
+    uint64_t number;
+    ptrdiff_t at = text_find(reason, "signal");
+    if (at < 0)
+        at = text_find(reason, "Signal");
+    ptrdiff_t open = text_find(reason, "(");
+    if (at >= 0 && open >= 0) {
+        struct text digits = {reason.data + open + 1, 0};
+        while ((size_t)(open + 1) + digits.length < reason.length &&
+               digits.data[digits.length] >= '0' && digits.data[digits.length] <= '9')
+            digits.length++;
+        if (text_to_u64(digits, &number) && number > 0 && number < 128)
+            trace_writer_meta_integer(import->writer, "target.status", 128 + (int64_t)number);
+    } else if (text_to_u64(import->toc.exit_status, &number) && number < 256) {
+        trace_writer_meta_integer(import->writer, "target.status", (int64_t)number);
+    }
+}
+
 static void write_header(struct xctrace *import) {
     const struct xctrace_toc *toc = &import->toc;
     trace_writer_meta(import->writer, META_SOURCE_FORMAT, TEXT("xctrace"));
     write_joined(import, META_SOURCE_TOOL, TEXT("Instruments"), " ", toc->instruments_version);
-    write_joined(import, META_COMMAND, toc->target_name, " ", toc->target_arguments);
+    if (import->options->command)
+        write_text(import, META_COMMAND, text_of(import->options->command));
+    else
+        write_joined(import, META_COMMAND, toc->target_name, " ", toc->target_arguments);
     write_text(import, META_HOST, toc->host);
     write_text(import, "host.model", toc->model);
     write_joined(import, "host.system", toc->system, " ", toc->system_version);
@@ -235,6 +258,7 @@ static void write_header(struct xctrace *import) {
     write_text(import, "source.recording_mode", toc->recording_mode);
     write_text(import, "source.end_reason", toc->end_reason);
     write_text(import, "source.start_date", toc->start_date);
+    write_exit_status(import);
     write_clock(import);
     if (toc->run_count > 1)
         trace_writer_meta(import->writer, META_WARNING,
@@ -326,11 +350,23 @@ static void check_gpu_intervals(struct xctrace *import) {
     buffer_finish(&warning);
 }
 
+/* The first word of the command without its folder, or what the table of contents names. */
+static struct text target_name(const struct xctrace *import) {
+    const char *command = import->options->command;
+    if (!command)
+        return import->toc.target_name;
+    size_t length = strcspn(command, " ");
+    for (size_t i = length; i > 0; i--)
+        if (command[i - 1] == '/')
+            return (struct text){command + i, length - i};
+    return (struct text){command, length};
+}
+
 static void write_target(struct xctrace *import) {
     import->process = trace_write_process(
         import->writer, &(struct row_process){
                             .pid = import->target_pid,
-                            .name = trace_writer_string(import->writer, import->toc.target_name),
+                            .name = trace_writer_string(import->writer, target_name(import)),
                             .host = trace_writer_string(import->writer, import->toc.host),
                         });
 }
@@ -396,7 +432,7 @@ static bool import_exports(struct xctrace *import, const struct xctrace_files *f
 static bool import_bundle(struct xctrace *import, const char *bundle, struct status *status) {
     struct xctrace_files files = {0};
     char *folder;
-    if (!xctrace_bundle_export(bundle, &folder, status))
+    if (!xctrace_bundle_export(import, bundle, &folder, status))
         return false;
     bool ok = xctrace_files_list(folder, &files, status) && import_exports(import, &files, status);
     xctrace_files_finish(&files);

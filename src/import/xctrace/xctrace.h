@@ -20,6 +20,7 @@ struct xctrace_toc {
     uint64_t run_number;
     struct text target_name, target_arguments;
     uint64_t target_pid; /* 0 = unknown: all processes were recorded */
+    struct text exit_status, termination;
     struct text host, model, system, system_version;
     struct text start_date, end_reason, instruments_version, template_name, recording_mode;
     uint64_t sample_ns; /* sampling interval of the time-sample table; 0 = unknown */
@@ -30,11 +31,6 @@ void xctrace_toc_finish(struct xctrace_toc *toc);
 /* "2026-03-30T18:55:31.999-07:00" as nanoseconds since 1970; false without a zone or a sane year.
  */
 bool xctrace_date(struct text date, int64_t *unix_ns);
-
-/* Runs xctrace to export the tables that ridge reads into a new folder, which the caller removes
- * with xctrace_bundle_remove() and frees. */
-bool xctrace_bundle_export(const char *bundle, char **folder, struct status *status);
-void xctrace_bundle_remove(const char *folder);
 
 struct xctrace_signposts {
     struct intern keys; /* of open intervals: process, identifier, name, subsystem */
@@ -92,6 +88,12 @@ struct xctrace {
     uint64_t unpaired;                          /* signposts without a begin or an end */
     uint64_t other_runs;                        /* tables of other runs */
 };
+
+/* Runs xctrace to export the tables that ridge reads into a new folder, which the caller removes
+ * with xctrace_bundle_remove() and frees. */
+bool xctrace_bundle_export(struct xctrace *import, const char *bundle, char **folder,
+                           struct status *status);
+void xctrace_bundle_remove(const char *folder);
 
 /* A schema that is imported: its columns by mnemonic, and the function that handles a row. */
 struct xctrace_kind {

@@ -52,7 +52,8 @@ static bool run_xctrace(char *const *arguments, bool *found, int *result, struct
     return true;
 }
 
-static bool export_one(const char *bundle, const char *xpath, const char *path,
+/* Exports the table of contents, or what the XPath selects. *result is the exit status. */
+static bool export_one(const char *bundle, const char *xpath, const char *path, int *result,
                        struct status *status) {
     char *const whole[] = {"xctrace", "export",   "--input",    (char *)bundle,
                            "--toc",   "--output", (char *)path, NULL};
@@ -60,44 +61,86 @@ static bool export_one(const char *bundle, const char *xpath, const char *path,
                            (char *)bundle, "--xpath",    (char *)xpath,
                            "--output",     (char *)path, NULL};
     bool found = true;
-    int result = 0;
-    bool ran = run_xctrace(xpath ? table : whole, &found, &result, status);
-    if (!found)
-        return no_xctrace(bundle, status);
-    if (ran && result != 0)
-        return status_fail(status, STATUS_IO,
-                           "xctrace export ended with status %d; run `xctrace export --input %s "
-                           "--toc` to see why",
-                           result, bundle);
-    return ran;
+    bool ran = run_xctrace(xpath ? table : whole, &found, result, status);
+    return found ? ran : no_xctrace(bundle, status);
 }
 
-static bool export_tables(const char *bundle, const char *folder, const struct xctrace_toc *toc,
-                          struct status *status) {
+static bool fail_export(const char *bundle, int result, struct status *status) {
+    return status_fail(status, STATUS_IO,
+                       "xctrace export ended with status %d; run `xctrace export --input %s --toc` "
+                       "to see why",
+                       result, bundle);
+}
+
+/* A table that xctrace fails to export is missing; without GPU intervals there is no trace. */
+static bool handle_failure(struct xctrace *import, const char *bundle, const char *schema,
+                           const char *path, int result, struct status *status) {
+    struct buffer warning = {0};
+    if (result == 0)
+        return true;
+    if (strcmp(schema, xctrace_gpu_intervals.schema) == 0)
+        return fail_export(bundle, result, status);
+    unlink(path);
+    buffer_printf(&warning, "xctrace could not export %s (status %d)", schema, result);
+    trace_writer_meta_of(import->writer, META_WARNING, &warning);
+    buffer_finish(&warning);
+    return true;
+}
+
+static void show_progress(const struct xctrace *import, const char *schema, size_t number,
+                          size_t count) {
+    char what[200];
+    if (!import->options->progress)
+        return;
+    snprintf(what, sizeof what, "exporting %s, %zu of %zu", schema, number, count);
+    import->options->progress(import->options->progress_context, what);
+}
+
+static void write_xpath(const struct xctrace_toc *toc, const struct xctrace_kind *kind, char *xpath,
+                        size_t capacity) {
+    int run = snprintf(xpath, capacity, "/trace-toc/run[@number=\"%llu\"]/",
+                       (unsigned long long)toc->run_number);
+    if (kind->xpath)
+        snprintf(xpath + run, capacity - (size_t)run, "%s", kind->xpath);
+    else
+        snprintf(xpath + run, capacity - (size_t)run, "data/table[@schema=\"%s\"]", kind->schema);
+}
+
+static bool is_listed(const struct xctrace_toc *toc, size_t kind) {
+    return intern_find(&toc->schemas, text_of(xctrace_kinds[kind]->schema)) != UINT32_MAX;
+}
+
+static bool export_tables(struct xctrace *import, const char *bundle, const char *folder,
+                          const struct xctrace_toc *toc, struct status *status) {
     char path[4096], xpath[256];
+    size_t count = 0, number = 0;
+    for (size_t i = 0; xctrace_kinds[i]; i++)
+        count += is_listed(toc, i);
     for (size_t i = 0; xctrace_kinds[i]; i++) {
         const char *schema = xctrace_kinds[i]->schema;
-        if (intern_find(&toc->schemas, text_of(schema)) == UINT32_MAX)
+        int result = 0;
+        if (!is_listed(toc, i))
             continue;
+        show_progress(import, schema, ++number, count);
         snprintf(path, sizeof path, "%s/%s.xml", folder, schema);
-        int run = snprintf(xpath, sizeof xpath, "/trace-toc/run[@number=\"%llu\"]/",
-                           (unsigned long long)toc->run_number);
-        if (xctrace_kinds[i]->xpath)
-            snprintf(xpath + run, sizeof xpath - (size_t)run, "%s", xctrace_kinds[i]->xpath);
-        else
-            snprintf(xpath + run, sizeof xpath - (size_t)run, "data/table[@schema=\"%s\"]", schema);
-        if (!export_one(bundle, xpath, path, status))
+        write_xpath(toc, xctrace_kinds[i], xpath, sizeof xpath);
+        if (!export_one(bundle, xpath, path, &result, status) ||
+            !handle_failure(import, bundle, schema, path, result, status))
             return false;
     }
     return true;
 }
 
-static bool export_into(const char *bundle, const char *folder, struct status *status) {
+static bool export_into(struct xctrace *import, const char *bundle, const char *folder,
+                        struct status *status) {
     struct xctrace_toc toc = {0};
     char path[4096];
+    int result = 0;
     snprintf(path, sizeof path, "%s/toc.xml", folder);
-    bool ok = export_one(bundle, NULL, path, status) && xctrace_toc_read(path, &toc, status) &&
-              export_tables(bundle, folder, &toc, status);
+    bool ok = export_one(bundle, NULL, path, &result, status) &&
+              (result == 0 || fail_export(bundle, result, status)) &&
+              xctrace_toc_read(path, &toc, status) &&
+              export_tables(import, bundle, folder, &toc, status);
     xctrace_toc_finish(&toc);
     return ok;
 }
@@ -115,10 +158,11 @@ void xctrace_bundle_remove(const char *folder) {
     rmdir(folder);
 }
 
-bool xctrace_bundle_export(const char *bundle, char **folder, struct status *status) {
+bool xctrace_bundle_export(struct xctrace *import, const char *bundle, char **folder,
+                           struct status *status) {
     if (!temporary_folder(folder, status))
         return false;
-    if (export_into(bundle, *folder, status))
+    if (export_into(import, bundle, *folder, status))
         return true;
     xctrace_bundle_remove(*folder);
     memory_free(*folder);

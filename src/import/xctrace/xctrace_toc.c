@@ -90,6 +90,8 @@ static void begin_in_target(struct toc_parser *toc, const XML_Char *name,
                text_to_u64(text_of(attribute(attributes, "pid")), &result->target_pid)) {
         toc_keep_attribute(toc, attributes, "name", &result->target_name);
         toc_keep_attribute(toc, attributes, "arguments", &result->target_arguments);
+        toc_keep_attribute(toc, attributes, "return-exit-status", &result->exit_status);
+        toc_keep_attribute(toc, attributes, "termination-reason", &result->termination);
     }
 }
 
