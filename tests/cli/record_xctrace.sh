@@ -57,9 +57,9 @@ sleeper=$!
 say record -q -f -p $sleeper --duration 0.2 -o x.ridge
 say record -q -f --attach $sleeper --duration 0.2 -o x.ridge
 kill -0 $sleeper && echo runs
-"$RIDGE" record --backend xctrace -q -f -p $sleeper -o x.ridge &
+XCTRACE_STARTED=$PWD/attached "$RIDGE" record --backend xctrace -q -f -p $sleeper -o x.ridge &
 recorder=$!
-sleep 0.5
+while [ ! -e attached ]; do sleep 0.05; done
 kill -INT $recorder
 wait $recorder
 echo "status $?"
