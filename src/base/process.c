@@ -88,9 +88,13 @@ void process_name(char name[PROCESS_NAME_SIZE]) {
 }
 
 void process_command(struct buffer *command) {
-    char name[PROCESS_NAME_SIZE];
-    process_name(name);
-    buffer_string(command, name);
+#ifdef __APPLE__
+    char **arguments = *_NSGetArgv();
+    for (int i = 0; i < *_NSGetArgc() && arguments[i]; i++)
+        buffer_printf(command, "%s%s", i ? " " : "", arguments[i]);
+#else
+    (void)command;
+#endif
 }
 
 int64_t process_thread_id(void) {
