@@ -59,7 +59,7 @@ probe_sources := $(filter-out $(preload_sources),$(wildcard src/probe/*.c src/pr
 # Only built where the library is that they need; the others report what is missing.
 needs_sqlite := $(wildcard src/query/*.c) src/import/sqlite_strings.c \
     $(filter-out %/nsys.c,$(wildcard src/import/nsys/*.c))
-needs_expat := $(filter-out %/xctrace.c,$(wildcard src/import/xctrace/*.c))
+needs_expat := $(filter-out %/xctrace.c %/xctrace_files.c,$(wildcard src/import/xctrace/*.c))
 left_out := $(if $(findstring HAVE_SQLITE,$(LIBRARY_DEFINES)),,$(needs_sqlite)) \
     $(if $(findstring HAVE_EXPAT,$(LIBRARY_DEFINES)),,$(needs_expat))
 sources := $(filter-out $(probe_sources) $(preload_sources) $(left_out),$(wildcard src/*/*.c src/*/*/*.c))
