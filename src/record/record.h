@@ -7,7 +7,14 @@
 #include "record/perf/perf.h"
 #include "record/target.h"
 
-enum record_backend { RECORD_AUTO, RECORD_CUDA, RECORD_OPENCL, RECORD_VULKAN, RECORD_CPU };
+enum record_backend {
+    RECORD_AUTO,
+    RECORD_CUDA,
+    RECORD_OPENCL,
+    RECORD_VULKAN,
+    RECORD_METAL,
+    RECORD_CPU
+};
 
 /* Adds known facts about a device, such as its measured roofs: calls `add` for each meta row of the
  * device with this name and label. */
