@@ -100,6 +100,8 @@ version := $(shell sed -n 's/.*RIDGE_VERSION "\(.*\)"/\1/p' include/ridge.h)
 on_macos := $(if $(MACOS),$(MACOS),$(filter Darwin,$(shell uname -s)))
 probe_library := $(if $(on_macos),libridge-probe.dylib,libridge-probe.so)
 probe_objects := $(probe_sources:%.c=$(BUILD)/%.o)
+# dyld needs the addresses of the functions that it replaces. Weak: the probe loads without Metal.
+probe_libs := $(if $(on_macos),$(if $(MACOS),-F$(BUILD)/sdk/Frameworks) -weak_framework Metal)
 # Interposes malloc(), so it is a library of its own, and only on Linux and without sanitizers.
 memory_library := $(if $(on_macos)$(SAN),,libridge-memory.so)
 preload_objects := $(preload_sources:%.c=$(BUILD)/%.o)
@@ -129,7 +131,7 @@ $(BUILD)/probe-parts.a: $(probe_parts)
 	$(call quiet,AR  )rm -f $@; $(AR) rcs $@ $(probe_parts)
 $(BUILD)/$(probe_library): $(probe_objects) $(BUILD)/probe-parts.a
 	$(call quiet,LINK)$(CC) $(if $(on_macos),-dynamiclib -install_name @rpath/$(probe_library),-shared -Wl$(comma)-soname$(comma)$(probe_library) -Wl$(comma)-z$(comma)nodelete $(if $(SAN),,-Wl$(comma)-z$(comma)defs)) \
-	    $(LDFLAGS) -o $@ $(probe_objects) $(BUILD)/probe-parts.a -ldl -pthread
+	    $(LDFLAGS) -o $@ $(probe_objects) $(BUILD)/probe-parts.a $(probe_libs) -ldl -pthread
 
 $(BUILD)/libridge-memory.so: $(preload_objects) $(BUILD)/$(probe_library)
 	$(call quiet,LINK)$(CC) -shared -static-libgcc -Wl,-soname,libridge-memory.so -Wl,-z,nodelete -Wl,-z,defs \

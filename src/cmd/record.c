@@ -74,7 +74,8 @@ static bool read_sampling(const struct command_line *line, struct record_options
     if (is_given(line, "stacks", "fp"))
         options->perf.stacks = PERF_STACKS_FP;
     options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA ||
-                           options->backend == RECORD_OPENCL || options->backend == RECORD_VULKAN;
+                           options->backend == RECORD_OPENCL || options->backend == RECORD_VULKAN ||
+                           options->backend == RECORD_METAL;
     if (!command_count(line, "sample-rate", &options->perf.rate, status))
         return false;
     if (options->perf.rate > SAMPLE_RATE_MAX)
@@ -136,6 +137,7 @@ static bool read_options(const struct command_line *line, struct record_options 
         .backend = is_given(line, "backend", "cuda")      ? RECORD_CUDA
                    : is_given(line, "backend", "opencl")  ? RECORD_OPENCL
                    : is_given(line, "backend", "vulkan")  ? RECORD_VULKAN
+                   : is_given(line, "backend", "metal")   ? RECORD_METAL
                    : is_given(line, "backend", "cpu")     ? RECORD_CPU
                    : is_given(line, "backend", "xctrace") ? RECORD_XCTRACE
                                                           : RECORD_AUTO,

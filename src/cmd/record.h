@@ -10,7 +10,7 @@
 #define RECORD_ARGUMENTS \
     {"output", 'o', "FILE", "the trace (default: PROGRAM-%p.ridge); %p pid, %h host, %r rank"}, \
     {"force", 'f', NULL, "replace FILE if it exists"}, \
-    {"backend", 0, "auto|cuda|opencl|vulkan|xctrace|cpu", "all sources (default; on macOS xctrace), or only one"}, \
+    {"backend", 0, "auto|cuda|opencl|vulkan|metal|xctrace|cpu", "all sources (default; on macOS xctrace), or only one"}, \
     {"delay", 0, "SECONDS", "start recording after SECONDS"}, \
     {"duration", 0, "SECONDS", "stop recording after SECONDS; the program continues"}, \
     {"capture-range", 0, "RANGE", "record only inside cudaProfilerApi or nvtx:NAME"}, \

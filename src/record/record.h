@@ -12,6 +12,7 @@ enum record_backend {
     RECORD_CUDA,
     RECORD_OPENCL,
     RECORD_VULKAN,
+    RECORD_METAL,
     RECORD_CPU,
     RECORD_XCTRACE /* Metal, with Apple's xctrace: see xctrace_record.h */
 };
