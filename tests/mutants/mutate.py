@@ -55,6 +55,8 @@ class Site:
     before: str
     after: str
     statement: bool = False  # the whole statement is left out
+    pure: bool = False  # evaluating both has no effect and cannot fail
+    inverse: bool = False  # the opposite of the whole expression
     id: int = 0
 
     def key(self):
@@ -202,6 +204,8 @@ class Source:
             return True
         if following.kind == "name":
             return True
+        if following.text == "*" and self.word(i + 2) == "const":
+            return True
         return following.text == "*" and self.tokens[i + 2].kind == "name" and self.word(i + 3) in "=;,["
 
     def declaration_or_expression(self, i, end):
@@ -229,16 +233,18 @@ class Source:
 
     # ---- sites ----
 
-    def add(self, kind, first, end, after, before=None, statement=False):
+    def add(self, kind, first, end, after, **more):
         if any(token.kind == "excluded" for token in self.tokens[first:end]):
             return
         a, b = self.tokens[first], self.tokens[end - 1]
-        before = before or self.words(first, end)
         self.sites.append(Site(self.path, a.line, b.line, self.function, kind, a.start, b.start + len(b.text),
-                               before, after, statement))
+                               self.words(first, end), after, **more))
 
     def negation(self, first, end):
-        self.add("negated", first, end, f"!({self.words(first, end)})")
+        """`!(a == b)` is the comparison's own mutant."""
+        whole = self.tokens[first].start, self.tokens[end - 1].start + len(self.tokens[end - 1].text)
+        if not any(site.inverse and (site.start, site.end) == whole for site in self.sites):
+            self.add("negated", first, end, f"!({self.words(first, end)})")
 
     def dropped(self, first, end):
         called = self.word(first) if self.word(first + 1) == "(" else ""
@@ -341,7 +347,15 @@ class Source:
         if a == i or b == i + 1 or self.is_minimum(a, i, b):
             return
         changed = f"{self.words(a, i)} {SWAPPED[word]} {self.words(i + 1, b)}"
-        self.add(KIND.get(word, "comparison"), a, b, changed)
+        self.add(KIND.get(word, "comparison"), a, b, changed, inverse=word in ("==", "!="),
+                 pure=word not in ("&&", "||") and self.is_pure(a, b))
+
+    def is_pure(self, first, end):
+        """Without calls and assignments, and with nothing that only another operand makes safe."""
+        words = [self.word(i) for i in range(first, end)]
+        if any(word in ASSIGNMENTS or word in ("++", "--", "&&", "||", "?", "/", "%", "{") for word in words):
+            return False
+        return not any(self.word(i) == "(" and self.tokens[i - 1].kind == "name" for i in range(first + 1, end))
 
     def is_minimum(self, a, i, b):
         """`x < y ? x : y`: equal values give the same either way."""
@@ -410,6 +424,9 @@ def render(text, start, end, sites):
         inner = render(text, site.start, site.end, sites[i + 1:j])
         if site.statement:
             out += f"{{ if (!mutant_is({site.id})) {inner} }}"
+        elif site.pure:
+            out += f"(mutant_differs({site.id}, mutant_reached && ({site.after}) != ({site.before})) ? " \
+                f"({site.after}) : ({inner}))"
         else:
             out += f"(mutant_is({site.id}) ? ({site.after}) : ({inner}))"
         position, i = site.end, j

@@ -28,7 +28,9 @@ sys.dont_write_bytecode = True
 import mutate  # noqa: E402
 
 FOLDERS = ["analysis", "whatif", "diagnose", "import", "trace", "spool", "record"]
-SUITES = ["tests/truth/run.sh", "tests/probe/run.sh"]
+SUITES = ["tests/truth/run.sh", "tests/probe/run.sh", "tests/opencl/run.sh", "tests/vulkan/run.sh",
+          "tests/compare/run.sh", "tests/corpus/run.sh"]
+VERDICTS = ["catalogue.py", "profiler_cost.py", "check.py --count --random 30", "check.py --count --ablate 10 *.gz"]
 UNRELATED = {"bench", "completion", "devices", "full_disk", "usage"}  # of tests/cli
 SLOW = 60  # seconds; a longer test is not tried
 # gcc accepts these with a warning; as a real change they would not pass review.
@@ -166,7 +168,7 @@ class Build:
                                  r"note: in expansion of macro)", done.stderr):
             if match[3].startswith("note") and not unclear:
                 continue
-            numbers = re.findall(rb"mutant_is\((\d+)\) \?", lines[int(match[1]) + 1][:int(match[2]) + 1])
+            numbers = re.findall(rb"mutant_(?:is|differs)\((\d+)(?:\) \?|,)", lines[int(match[1]) + 1][:int(match[2]) + 1])
             found |= set(map(int, numbers[-1:]))
             unclear = None if numbers else match[0]
         if done.returncode != 0 and not found - known:
@@ -222,6 +224,8 @@ class Suite:
     def __init__(self, build, jobs, scratch):
         self.build, self.jobs, self.scratch = build, jobs, scratch
         self.serial = 0
+        self.killers = collections.defaultdict(list)  # the tests that killed mutants of a file
+        self.end = math.inf
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith(("RIDGE", "MAKE", "UPDATE"))}
         absent = os.path.join(scratch, "no-fixtures")
@@ -245,6 +249,7 @@ class Suite:
         for path in SUITES:
             if os.path.exists(os.path.join(ROOT, path)):
                 tests.append(Test(path, [os.path.join(ROOT, path)], ""))
+        tests += [self.verdict_test(line.split()) for line in VERDICTS]
         for path in sorted(glob.glob(os.path.join(ROOT, "tests/figures/expected/*.txt"))):
             name = os.path.basename(path)[:-4]
             tests.append(Test(f"tests/figures {name}",
@@ -259,8 +264,16 @@ class Suite:
                               expected))
         return tests
 
-    def run(self, test, mutant, limit):
-        """Whether the test passes. A test that takes longer than the limit fails."""
+    @staticmethod
+    def verdict_test(words):
+        folder = os.path.join(ROOT, "tests/verdicts")
+        command = [sys.executable, os.path.join(folder, words[0])]
+        for word in words[1:]:
+            command += sorted(glob.glob(os.path.join(folder, "traces", word))) if "*" in word else [word]
+        return Test(f"tests/verdicts {' '.join(words)}", command, "")
+
+    def run(self, test, mutant, limit, patience=None):
+        """Whether the test passes. A test that uses the processor for longer than the limit fails, or waits too long."""
         self.serial += 1
         folder = os.path.join(self.scratch, f"run-{self.serial}")
         os.makedirs(folder)
@@ -275,7 +288,7 @@ class Suite:
             stderr=subprocess.STDOUT if test.expected is not None else subprocess.DEVNULL,
             cwd=folder if test.expected is not None else ROOT, start_new_session=True)
         try:
-            printed, _ = process.communicate(timeout=limit * 10 + 20)
+            printed, _ = process.communicate(timeout=patience or limit * 3 + 10)
         except subprocess.TimeoutExpired:
             printed = b""
             process.returncode = 124
@@ -297,7 +310,7 @@ class Suite:
             with open(path, "wb") as file:
                 file.truncate(size)
             started = time.monotonic()
-            passes = self.run(test, f"trace:{path}", 300) or self.run(test, f"trace:{path}", 300)
+            passes = any(self.run(test, f"trace:{path}", SLOW, 2 * SLOW) for _ in range(2))
             test.seconds = time.monotonic() - started
             with open(path, "rb") as file:
                 test.reached = file.read()
@@ -315,12 +328,17 @@ class Suite:
         """The test that fails with the mutant (twice, and passes without it), and how many were tried."""
         module = site.path.split("/")[1]
         tests = [test for test in self.tests if test.reached[site.id]]
-        tests.sort(key=lambda test: (test.folder != module and test.seconds > 0.05, test.seconds))
+        known = self.killers[site.path]
+        tests.sort(key=lambda test: (test.folder != module and test not in known and test.seconds > 0.05, test.seconds))
         for count, test in enumerate(tests):
+            if time.monotonic() > self.end:
+                return None, -1
             limit = 10 * test.seconds + 2
             mutant = str(site.id)
             if not self.run(test, mutant, limit) and not self.run(test, mutant, limit) and \
                     self.run(test, None, limit):
+                if test not in known:
+                    known.append(test)
                 return test, count + 1
         return None, len(tests)
 
@@ -353,12 +371,15 @@ def main():
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float, help="stop trying mutants after that time; the rest does not count")
+    parser.add_argument("--unreached", metavar="FILE", help="write the sites that no test reaches")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--list", action="store_true", help="print the chosen mutants and stop")
     parser.add_argument("--killed", action="store_true", help="print the killed ones too")
     arguments = parser.parse_args()
     if not isolate(os.path.abspath(arguments.build)):
         sys.exit("mutants send signals and delete files: run this where unshare(1) works")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests send it, and in the background it is ignored
     started = time.monotonic()
     build, sources = Build(os.path.abspath(arguments.build), arguments.jobs), load_sources()
     total = sum(len(source.sites) for source in sources.values())
@@ -374,29 +395,47 @@ def main():
     print(f"built after {time.monotonic() - started:.0f} s", flush=True)
     scratch = tempfile.mkdtemp(prefix="ridge-mutants.")  # printed paths must be short
     try:
-        score(Suite(build, arguments.jobs, scratch), chosen, total, arguments)
+        suite = Suite(build, arguments.jobs, scratch)
+        if arguments.seconds:
+            suite.end = started + arguments.seconds
+            random.Random(arguments.seed).shuffle(chosen)
+        suite.trace(total + 1)
+        if arguments.unreached:
+            write_unreached(suite, sources, arguments.unreached)
+        score(suite, chosen, arguments)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(f"{time.monotonic() - started:.0f} s")
 
 
-def score(suite, chosen, total, arguments):
-    suite.trace(total + 1)
+def write_unreached(suite, sources, path):
+    with open(path, "w", encoding="utf-8") as file:
+        for source in sources.values():
+            for site in source.sites:
+                if not any(test.reached[site.id] for test in suite.tests):
+                    print(describe(site), file=file)
+
+
+def score(suite, chosen, arguments):
     print(f"{len(suite.tests)} tests reach sites", flush=True)
-    killed, alive = collections.Counter(), collections.Counter()
+    killed, alive, tries = collections.Counter(), collections.Counter(), 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for site, (test, tried) in zip(chosen, pool.map(suite.try_mutant, chosen)):
             folder = "/".join(site.path.split("/")[:2])
+            if tried < 0:
+                continue
+            tries += 1
             (killed if test else alive)[folder] += 1
             if test and arguments.killed:
                 print(f"killed {describe(site)} by {test.name}", flush=True)
             elif not test:
-                how = f"{tried} tests tried" if tried else "no test reaches it"
+                how = f"{tried} tests tried" if tried else "no test makes a difference there"
                 print(f"survived {describe(site)} ({how})", flush=True)
     for folder in sorted({**killed, **alive}):
         print(f"{folder:14} {killed[folder]:4}/{killed[folder] + alive[folder]}")
-    share = 100 * killed.total() / max(1, len(chosen))
-    print(f"{'all':14} {killed.total():4}/{len(chosen)} killed, {share:.1f} %")
+    share = 100 * killed.total() / max(1, tries)
+    print(f"{'all':14} {killed.total():4}/{tries} killed, {share:.1f} %" +
+          (f"; no time for {len(chosen) - tries}" if tries < len(chosen) else ""))
 
 
 if __name__ == "__main__":
