@@ -94,7 +94,7 @@ class Source:
     def __init__(self, path, text):
         self.path, self.text = path, text
         self.tokens = tokenize(text)
-        self.sites, self.function = [], ""
+        self.sites, self.function, self.compares = [], "", False
         self.match = self.match_brackets()
         self.find_functions()
 
@@ -133,6 +133,8 @@ class Source:
             if self.word(i) == "{":
                 if self.word(i - 1) == ")":
                     self.function = self.function_name(i)
+                    parameters = self.words(self.match[i - 1] + 1, i - 1)
+                    self.compares = parameters.count("const void *") == 2
                     self.block(i)
                 i = self.match.get(i, len(self.tokens))
             i += 1
@@ -344,7 +346,7 @@ class Source:
     def binary(self, i, first, end):
         word = self.word(i)
         a, b = self.left(i, first, PRECEDENCE[word]), self.right(i, end, PRECEDENCE[word])
-        if a == i or b == i + 1 or self.is_minimum(a, i, b):
+        if a == i or b == i + 1 or self.is_minimum(a, i, b) or self.never_equal(a, i, b):
             return
         changed = f"{self.words(a, i)} {SWAPPED[word]} {self.words(i + 1, b)}"
         self.add(KIND.get(word, "comparison"), a, b, changed, inverse=word in ("==", "!="),
@@ -367,6 +369,20 @@ class Source:
         return any(self.words(b + 1, colon) == first and self.word(colon) == ":" and
                    self.words(colon + 1, b + 1 + b - a) == second for first, second, colon in chosen)
 
+    def never_equal(self, a, i, b):
+        """`if (x != y) return x < y ? ...`, and `if (x < y) x = y;`, where equal values give the same."""
+        if self.word(i) not in ("<", "<=", ">", ">=") or self.word(a - 1) not in ("(", "return"):
+            return False
+        left, right = self.words(a, i), self.words(i + 1, b)
+        if self.word(a - 1) == "return":
+            opening = self.match.get(a - 2, 0) if self.word(a - 2) == ")" else 0
+            return self.word(b) == "?" and self.word(opening - 1) == "if" and \
+                self.words(opening + 1, a - 2) in (f"{left} != {right}", f"{right} != {left}")
+        if self.word(a - 2) != "if" or self.match[a - 1] != b:
+            return False
+        end = min(b + 1 + b - a, len(self.tokens) - 1)
+        return self.word(end) == ";" and self.words(b + 1, end) in (f"{left} = {right}", f"{right} = {left}")
+
     def assignment(self, i, first, end):
         a, b = self.left(i, first, -1), i + 1
         while b < end and self.word(b) not in (",", ")", ";"):
@@ -382,6 +398,8 @@ class Source:
             changed = "1.0" if float(word.rstrip("f")) == 0 else f"{word} * 2"
         elif word.rstrip("uUlL") == "0":
             changed = "1"
+        elif word == "1" and self.compares and self.word(i - 1) in ("-", ":", "?"):
+            changed = "1 - 1"  # only the sign of an order counts
         else:
             changed = f"{word} + 1" if self.tokens[i].start % 2 else f"{word} - 1"
         self.add("constant", i, i + 1, changed)
