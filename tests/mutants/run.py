@@ -30,6 +30,11 @@ import mutate  # noqa: E402
 FOLDERS = ["analysis", "whatif", "diagnose", "import", "trace", "spool", "record"]
 SUITES = ["tests/truth/run.sh", "tests/probe/run.sh", "tests/opencl/run.sh", "tests/vulkan/run.sh",
           "tests/compare/run.sh", "tests/corpus/run.sh"]
+PARTS = {"tests/fuzz/run.sh": ["damaged", "ablated_kineto", "ablated_nsys", "ablated_perfetto", "ablated_rpd",
+                               "ablated_xctrace", "ablated_xplane", "report"],
+         "tests/faults/run.sh": ["report-text", "report-imported", "whatif", "info-json", "export-sqlite", "import-ridge",
+                                 "import-kineto", "import-perfetto", "import-nsys", "import-rpd", "import-xplane",
+                                 "import-xctrace"]}  # a suite's own parts
 VERDICTS = ["catalogue.py", "profiler_cost.py", "check.py --count --random 30", "check.py --count --ablate 10 *.gz"]
 UNRELATED = {"bench", "completion", "devices", "full_disk", "usage"}  # of tests/cli
 SLOW = 60  # seconds; a longer test is not tried
@@ -199,10 +204,13 @@ class Build:
     def link(self, sources):
         switch = os.path.join(self.folder, "mutant.o")
         self.run([*self.compiler, *self.flags, "-c", "-o", switch, os.path.join(HERE, "mutant.c")])
-        programs = {"ridge": "MUTANT_RIDGE", "unit": "MUTANT_UNIT"}
+        programs = {"ridge": "MUTANT_RIDGE", "unit": "MUTANT_UNIT", "fuzz-driver": "MUTANT_FUZZ"}
         for name, variable in programs.items():
             self.run([*self.compiler, "-o", os.path.join(self.folder, name), switch,
                       *self.objects(variable, sources), *self.libraries])
+        for name in ("libridge-memory.so", "dependencies.mk"):
+            if os.path.exists(os.path.join(self.project, name)):
+                shutil.copy(os.path.join(self.project, name), self.folder)
         parts = os.path.join(self.folder, "probe-parts.a")
         if os.path.exists(parts):
             os.remove(parts)
@@ -232,7 +240,7 @@ class Suite:
         self.environment.update(
             LC_ALL="C", NO_COLOR="1", TZ="UTC", RIDGE=os.path.join(build.folder, "ridge"),
             TESTS=os.path.join(ROOT, "tests"), BUILD=build.folder, RIDGE_FIXTURES=absent, FIXTURES=absent,
-            RIDGE_CACHE=os.path.join(build.folder, "cache"), PYTHONDONTWRITEBYTECODE="1")
+            RIDGE_CACHE=os.path.join(build.folder, "cache"), RIDGE_PAGER="cat", PYTHONDONTWRITEBYTECODE="1")
         self.tests = self.unit_tests() + self.scripts()
 
     def unit_tests(self):
@@ -249,7 +257,10 @@ class Suite:
         for path in SUITES:
             if os.path.exists(os.path.join(ROOT, path)):
                 tests.append(Test(path, [os.path.join(ROOT, path)], ""))
+        for path, words in PARTS.items():
+            tests += [Test(f"{path} {word}", [os.path.join(ROOT, path), word], "") for word in words]
         tests += [self.verdict_test(line.split()) for line in VERDICTS]
+        tests.append(Test("tests/figures", [sys.executable, os.path.join(ROOT, "tests/figures/figures.py")], ""))
         for path in sorted(glob.glob(os.path.join(ROOT, "tests/figures/expected/*.txt"))):
             name = os.path.basename(path)[:-4]
             tests.append(Test(f"tests/figures {name}",
@@ -372,6 +383,7 @@ def main():
     parser.add_argument("--seed", default="1")
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, help="stop trying mutants after that time; the rest does not count")
+    parser.add_argument("--again", metavar="LOG", help="only the survivors that LOG names")
     parser.add_argument("--unreached", metavar="FILE", help="write the sites that no test reaches")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--list", action="store_true", help="print the chosen mutants and stop")
@@ -385,6 +397,12 @@ def main():
     total = sum(len(source.sites) for source in sources.values())
     build.each(build.drop_rejected, sources)
     chosen = choose(sources, load_equivalent(), arguments.count, arguments.seed, arguments.only)
+    if arguments.again:
+        with open(arguments.again, encoding="utf-8") as file:
+            survivors = {re.sub(r":[0-9]+ ", " ", line[len("survived "):].rsplit(" (", 1)[0], count=1)
+                         for line in file if line.startswith("survived ")}
+        chosen = [site for source in sources.values() for site in source.sites
+                  if re.sub(r":[0-9]+ ", " ", describe(site), count=1) in survivors]
     print(f"{sum(len(s.sites) for s in sources.values())} sites in {len(sources)} files; seed {arguments.seed} "
           f"takes {len(chosen)}", flush=True)
     if arguments.list:
