@@ -130,8 +130,9 @@ static int print_figures(const struct inputs *inputs, size_t count) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: fuzz-driver TARGET --random|--figures COUNT [SEED] | TARGET --one NUMBER "
-                    "[SEED] | TARGET FILE... | --list\n");
+    fprintf(stderr,
+            "usage: fuzz-driver TARGET --random|--figures COUNT [SEED] | TARGET --one NUMBER "
+            "[SEED] | TARGET FILE... | --list\n");
     return 2;
 }
 
