@@ -26,7 +26,7 @@ TESTS = os.path.dirname(HERE)
 RIDGE = os.path.abspath(os.environ.get("RIDGE", os.path.join(TESTS, "..", "build", "ridge")))
 SYNTHETIC = 24
 ODD = 8
-RECORDED = 21
+RECORDED = 33
 # Two recordings in one trace: a made-up one and one of the corpus.
 JOINED = {"joined-1": (1, "throttle-conv"), "joined-2": (2, "input-loader"), "joined-3": (3, "launch-cell-40"),
           "joined-4": (5, "pair-compile-host"), "joined-5": (6, "pageable-64"), "joined-6": (11, "memory-chain-4"),

@@ -4,7 +4,7 @@ with lines and loops, thread states, samples, heap allocations, usage, clocks an
 As in synthetic.py all times are multiples of a few microseconds, so that events often touch or begin together."""
 
 from ridge_file import RidgeFile
-from synthetic import KERNELS, Random
+from synthetic import KERNELS, NAMES, Random
 
 RUNNING, READY, BLOCKED = 0, 1, 2
 LAUNCH, COPY, SYNC, ALLOC, COMPILE = 1, 2, 3, 4, 5
@@ -18,6 +18,13 @@ MODULES = ["libc.so.6", "libcuda.so.1", "libpython3.12.so.1.0", "libtorch_cpu.so
 NATIVE = ["take_gil", "PyEval_RestoreThread", "__futex_wait", "cuStreamSynchronize", "at::native::add", "[unknown]",
           "_PyEval_EvalFrameDefault", "malloc", "operator new"]
 BLOCKS = ["", "read", "poll", "futex", "nanosleep", "wait4", "ioctl", "recvmsg", "fsync"]
+LIBRARIES = ["/usr/lib/python3.12/site-packages/torch/nn/modules/linear.py", "/usr/lib/python3/dist-packages/numpy/core.py",
+             "/usr/lib/python3.12/threading.py", "<frozen importlib._bootstrap>"]
+DEVICES = [("NVIDIA H200", 9, 0), ("Tesla T4", 7, 5), ("NVIDIA A100-SXM4-80GB", 8, 0), ("NVIDIA GeForce RTX 3090", 8, 6),
+           ("Made Up 7000", 5, 2), ("NVIDIA L4", 8, 9), ("AMD Instinct MI300X", 0, 0), ("Tesla P100-PCIE-16GB", 6, 1),
+           ("NVIDIA B200", 10, 3), ("NVIDIA RTX 6000", 12, 1), ("", 11, 0)]
+ROOFS = {"memory_copy": "4.2e12", "matrix_f16": "700000000000000", "arithmetic_f32": "5.1e13", "launch": "2100.5",
+         "to_device_pinned": "5.5e10", "to_host_pageable": "-3", "cache_bytes": "52428800", "unknown": "1"}
 LOOPS = ["", "10 for epoch in range(3):", "10 for epoch in range(3):\n12 for batch in loader:",
          "10 for epoch in range(3):\n12 for batch in loader:\n20 while not done:", "7 for x in y:"]
 
@@ -35,10 +42,13 @@ class Program:
         self.threads = [file.add("thread", process=self.process, tid=100 + rank + i, name=name)
                         for i, name in enumerate(names)]
         self.threads.append(file.add("thread", process=self.child, tid=200 + rank, name="worker"))
-        self.device = file.add("device", index=rank, label=str(rank), name="NVIDIA H200", uuid=f"GPU-{rank}",
-                               vendor="NVIDIA", memory_bytes=4 << 20, multiprocessors=132, clock_hz=1980000000,
-                               compute_major=9, warp_size=32, threads_per_multiprocessor=2048,
-                               registers_per_multiprocessor=65536, shared_per_multiprocessor=233472)
+        name, major, minor = DEVICES[seed % len(DEVICES)]
+        self.device = file.add("device", index=rank, label=str(rank), name=name, uuid=f"GPU-{rank}" if seed % 2 else "",
+                               vendor="NVIDIA", memory_bytes=(4 + seed) << 20, multiprocessors=(132, 40, 0)[seed % 3],
+                               clock_hz=1980000000, bandwidth=(0, 10**12)[seed % 2], compute_major=major,
+                               compute_minor=minor, warp_size=32, threads_per_multiprocessor=2048,
+                               registers_per_multiprocessor=65536, shared_per_multiprocessor=233472,
+                               blocks_per_multiprocessor=(32, 0)[seed % 2], shared_reserved_per_block=1024)
         self.queues = [file.add("queue", device=self.device, process=self.process, context=1, stream=7 + i)
                        for i in range(1 + seed % 3)]
         self.now = {thread: 1000000 for thread in self.threads}
@@ -71,8 +81,7 @@ class Program:
         return self.stack(*frames, *more)
 
     def library(self, line):
-        path = "/usr/lib/python3.12/site-packages/torch/nn/modules/linear.py"
-        return self.python(line, ("forward", PYTHON, path, 125, ""))
+        return self.python(line, ("forward", PYTHON, self.random.of(LIBRARIES), 125, ""))
 
     def native(self, line):
         frames = [(self.random.of(NATIVE), self.random.of(MODULES), "", 0, "") for _ in range(self.random.below(4))]
@@ -122,12 +131,15 @@ class Program:
         self.file.add("activity", start=start, duration=duration, queue=queue, correlation=self.correlation, **row)
 
     def launch(self, thread, line):
+        graph = self.seed % 5 == 4 and self.random.one_in(4)
         duration = self.time(1) or self.grid
-        end = self.call(thread, "cudaLaunchKernel", LAUNCH, duration, line)
-        self.run(end, self.random.of(self.queues), self.time(6), name=self.random.of(KERNELS), grid_x=1 + self.random.below(400),
-                 grid_y=1, grid_z=1, block_x=self.random.of([32, 128, 256, 1024]), block_y=1, block_z=1,
-                 registers=self.random.of([0, 32, 128, 255]), shared_static=self.random.of([0, 1024, 49152]),
-                 bytes=self.random.of([0, 2**64 - 1, 1 << 20]), flops=self.random.of([0, 1 << 24]))
+        end = self.call(thread, "cudaGraphLaunch" if graph else "cudaLaunchKernel", LAUNCH, duration, line)
+        for _ in range(3 if graph else 1):
+            self.run(end, self.random.of(self.queues), self.time(6), name=self.random.of(KERNELS), graph=int(graph),
+                     grid_x=1 + self.random.below(400), grid_y=1, grid_z=1, block_x=self.random.of([32, 128, 256, 1024]),
+                     block_y=1, block_z=1, registers=self.random.of([0, 32, 128, 255]),
+                     shared_static=self.random.of([0, 1024, 49152]), shared_dynamic=self.random.of([0, 65536]),
+                     bytes=self.random.of([0, 2**64 - 1, 1 << 20]), flops=self.random.of([0, 1 << 24]))
         self.state(thread, RUNNING, duration)
 
     def collective(self, thread, line):
@@ -140,12 +152,25 @@ class Program:
         self.state(thread, RUNNING, self.grid)
 
     def copy(self, thread, line):
-        back, pageable = self.random.one_in(2), self.random.one_in(2)
-        size = self.random.of([64, 4096, 1 << 20, 1 << 22])
-        end = self.call(thread, "cudaMemcpyAsync", COPY, self.time(2), line)
-        self.run(end, self.queues[0], self.time(4), kind=1, bytes=size, direction=2 if back else 1,
-                 from_memory=3 if back else 1 + (not pageable), to_memory=1 + (not pageable) if back else 3)
+        direction = self.random.of([1, 2, 3, 5] if self.seed % 3 else [1, 2])
+        host, name = self.random.of([1, 2]), self.random.of(["cudaMemcpyAsync", "cudaMemcpy"])
+        size = self.random.of([64, 4096, 1 << 20, 1 << 22, 1 << 28, 2**64 - 1])
+        end = self.call(thread, name, COPY, self.time(2), line)
+        self.run(end, self.queues[0], self.time(4), kind=1, bytes=size, direction=direction,
+                 from_memory=host if direction == 1 else 3, to_memory=host if direction == 2 else 3)
+        if self.random.one_in(4):
+            self.run(end, self.queues[0], self.time(2), kind=2, bytes=4096)
         self.state(thread, RUNNING, end - self.now[thread])
+
+    def order(self, thread, line):
+        """One queue waits for what is in another."""
+        recorded = self.call(thread, "cudaEventRecord", 0, self.grid, line) and self.correlation
+        self.state(thread, RUNNING, self.grid)
+        self.call(thread, "cudaStreamWaitEvent", 0, self.grid, line)
+        self.file.add("wait", start=self.now[thread], queue=self.queues[-1], kind=2, correlation=self.correlation,
+                      awaited=self.queues[0], event=3, record_correlation=recorded)
+        self.free[self.queues[-1]] = max(self.free.get(self.queues[-1], 0), self.free.get(self.queues[0], 0))
+        self.state(thread, RUNNING, self.grid)
 
     def wait(self, thread, line):
         """Until the queues are empty; the thread is blocked in the driver."""
@@ -207,6 +232,8 @@ class Program:
             self.now[thread] = max(self.now[thread], start)
             self.work(thread, 3, 40)
             self.block(thread, 6, 41)
+        if self.seed % 4 == 1:
+            self.file.add("range", start=start, duration=self.time(8), thread=main, name=self.random.of(NAMES), category=2)
         if self.seed % 6 == 4:
             self.file.add("range", start=start, duration=self.now[main] - start, thread=main, name=f"step {number}", category=2)
         self.counters(number)
@@ -217,6 +244,11 @@ class Program:
         for _ in range(self.random.below(3)):
             self.launch(main, 21)
         self.copy(main, 18)
+        if len(self.queues) > 1 and self.random.one_in(2):
+            self.order(main, 22)
+        if self.seed % 6 == 2 and number < 4:
+            end = self.call(main, "cuModuleLoadData", COMPILE, self.time(30), 23)
+            self.state(main, RUNNING, end - self.now[main])
         self.now[autograd] = max(self.now[autograd], self.now[main])
         self.launch(autograd, 30)
         if self.seed % 3 != 2:
@@ -235,6 +267,9 @@ class Program:
         metas = {"clock.base": "monotonic", "source.tool": "ridge 0", "processors": 2, "rank": self.rank, "world_size": 2,
                  "command": "python3 train.py"}
         metas.update({"states.interval_ns": self.grid} if seed % 4 == 0 else {})
+        if seed % 5 == 2:
+            metas.update({f"roof.{self.rank}.name": DEVICES[seed % len(DEVICES)][0]})
+            metas.update({f"roof.{self.rank}.{key}": value for key, value in ROOFS.items()})
         metas.update({"drops": 3, "warning": "made up"} if seed % 6 == 5 else {})
         for pid in ("", f"{100 + self.rank}.") if seed % 2 else ():
             metas.update({f"counter.{pid}cycles": 4000000, f"counter.{pid}instructions": 6000000 + seed,
