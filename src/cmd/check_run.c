@@ -14,30 +14,18 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "base/temporary.h"
 #include "cmd/check.h"
 #include "import/import.h"
 
-#if defined(__APPLE__)
-#include <mach-o/dyld.h>
-#endif
-
 extern char **environ;
 
-enum { WORDS_MAX = 512, PATH_SIZE = 4096, TAIL_SIZE = 400, PRINTED_SIZE = 1 << 20 };
+enum { WORDS_MAX = 512, TAIL_SIZE = 400, PRINTED_SIZE = 1 << 20 };
 
-static bool own_path(char path[PATH_SIZE], struct status *status) {
-#if defined(__APPLE__)
-    uint32_t size = PATH_SIZE;
-    if (_NSGetExecutablePath(path, &size) == 0)
-        return true;
-#else
-    ssize_t length = readlink("/proc/self/exe", path, PATH_SIZE - 1);
-    path[length > 0 ? length : 0] = 0;
-    if (length > 0)
-        return true;
-#endif
-    return status_fail_errno(status, "cannot find ridge itself");
+static bool own_path(char path[PROCESS_PATH_SIZE], struct status *status) {
+    process_path(path);
+    return *path || status_fail_errno(status, "cannot find ridge itself");
 }
 
 /* ---- starting ---- */
@@ -219,7 +207,7 @@ static bool read_trace(const char *path, struct run_values *values, struct statu
 
 static bool run_recorded(const struct check_measure *measure, const char *const *words,
                          const char *trace, struct run_values *values, struct status *status) {
-    char path[PATH_SIZE];
+    char path[PROCESS_PATH_SIZE];
     const char *all[WORDS_MAX] = {path,       "record", "--quiet", "--force", "--no-sampling",
                                   "--output", trace,    "--"};
     size_t count = 8;

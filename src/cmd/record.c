@@ -226,7 +226,8 @@ const struct command command_record = {
     .summary = "Record an unmodified program and its children",
     .details =
         "Runs the command with its own streams, signals and exit status, and records it and its "
-        "children: CUDA and OpenCL kernels, copies, calls and synchronizations, NVTX ranges, stack "
+        "children: CUDA, OpenCL and Vulkan kernels, copies, calls and synchronizations, NVTX "
+        "ranges, stack "
         "samples and states of all threads, memory, and the GPU's clocks, power and temperature. "
         "Ctrl-C ends "
         "the program as usual and leaves a complete trace.\n\n"

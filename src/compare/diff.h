@@ -59,7 +59,7 @@ struct noise {
     bool known;              /* the units give an estimate, or there are several runs */
     bool significant;        /* the difference of the step is beyond it */
     double probability;      /* of the exact rank test by run; 1 with one run a side */
-    double best_probability; /* the smallest that so many runs can give */
+    double best_probability; /* the smallest p-value that this number of runs can give */
 };
 
 /* What the what-if replay of the trace before makes of what happened. */

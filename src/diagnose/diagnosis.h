@@ -40,6 +40,8 @@ diagnose_rule diagnose_compilation, diagnose_allocation, diagnose_transfers, dia
     diagnose_clock, diagnose_memory, diagnose_cpu, diagnose_communication, diagnose_catalogue;
 /* Adds the first finding when no rule found anything significant: healthy or unknown. */
 void diagnose_healthy(struct diagnosis *diagnosis);
+/* The judged device is a CPU. */
+bool judges_cpu(const struct diagnosis *diagnosis);
 /* One gap is more than half of a run without steps, and no finding recovers half of that gap. */
 bool has_dominant_gap(const struct diagnosis *diagnosis);
 /* Adds the lines of the program to the evidence of the findings. */

@@ -1,9 +1,9 @@
 /* Reads the state of the CPU and of one GPU before and after a measurement, and describes what
  * disturbed it.
  *
- * The CPU's values come from /proc and /sys, so they are only known on Linux. The GPU's come from
- * NVML, NVIDIA's management library, which is loaded here and nowhere else. A reading takes some
- * microseconds and is made outside of what is timed.
+ * The CPU's values come from /proc and /sys on Linux; on macOS only the load is known. The GPU's
+ * come from NVML, NVIDIA's management library, which is loaded here and nowhere else. A reading
+ * takes some microseconds and is made outside of what is timed.
  */
 #include "machine/health.h"
 
@@ -16,6 +16,11 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __APPLE__
+#include <libproc.h>
+#include <mach/mach.h>
+#include <mach/mach_time.h>
+#endif
 
 #include "abi/nvml.h"
 #include "base/array.h"
@@ -209,6 +214,44 @@ void health_read_processor(const char *root, long process, double own_ns, struct
     read_clocks(root, reading);
     read_throttling(root, reading);
     read_use(root, process, own_ns, reading);
+}
+
+#elif defined(__APPLE__)
+
+/* The CPU time of a running child, in nanoseconds. The kernel counts in ticks of Mach time. */
+static double child_ns(pid_t pid) {
+    struct rusage_info_v2 used;
+    mach_timebase_info_data_t base;
+    if (proc_pid_rusage(pid, RUSAGE_INFO_V2, (rusage_info_t *)&used) != 0 ||
+        mach_timebase_info(&base) != KERN_SUCCESS || base.denom == 0)
+        return 0;
+    return (double)(used.ri_user_time + used.ri_system_time) * base.numer / base.denom;
+}
+
+static double children_ns(long process) {
+    enum { CHILDREN_MAX = 64 };
+    pid_t children[CHILDREN_MAX];
+    int count = proc_listchildpids((pid_t)process, children, sizeof children);
+    double sum = 0;
+    for (int i = 0; i < count && i < CHILDREN_MAX; i++)
+        sum += child_ns(children[i]);
+    return sum;
+}
+
+/* Ticks of all CPUs since boot, 10 ms each. Clocks and throttling are not public on macOS. */
+void health_read_processor(const char *root, long process, double own_ns, struct health *reading) {
+    host_cpu_load_info_data_t load;
+    mach_msg_type_number_t count = HOST_CPU_LOAD_INFO_COUNT;
+    mach_port_t host = mach_host_self();
+    (void)root;
+    if (host_statistics(host, HOST_CPU_LOAD_INFO, (host_info_t)&load, &count) == KERN_SUCCESS) {
+        double busy = (double)load.cpu_ticks[CPU_STATE_USER] +
+                      (double)load.cpu_ticks[CPU_STATE_SYSTEM] +
+                      (double)load.cpu_ticks[CPU_STATE_NICE];
+        double other = busy * 1e9 / (double)sysconf(_SC_CLK_TCK) - own_ns - children_ns(process);
+        reading->other_ns = other > 0 ? other : 0;
+    }
+    mach_port_deallocate(mach_task_self(), host);
 }
 
 #else

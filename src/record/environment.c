@@ -15,12 +15,17 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "record/owner.h"
 #include "record/vulkan_layer.h"
 #include "spool/spool.h"
 
+#ifdef __APPLE__
+#define LIBRARY "libridge-probe.dylib"
+#else
 #define LIBRARY "libridge-probe.so"
+#endif
 #define MEMORY_LIBRARY "libridge-memory.so"
 #define PRELOAD "LD_PRELOAD"
 
@@ -56,8 +61,7 @@ static bool check_safe(const char *path, struct status *status) {
 
 /* The folder of this program with a trailing slash, or "". */
 static void own_folder(char folder[ENVIRONMENT_PROBE_SIZE]) {
-    ssize_t length = readlink("/proc/self/exe", folder, ENVIRONMENT_PROBE_SIZE - 1);
-    folder[length > 0 ? length : 0] = 0;
+    process_path(folder);
     char *slash = strrchr(folder, '/');
     if (slash)
         slash[1] = 0;

@@ -33,6 +33,7 @@
 #include "record/environment.h"
 #include "record/path_template.h"
 #include "record/perf/perf_maps.h"
+#include "record/process_facts.h"
 #include "record/spool_folder.h"
 
 /* ---- Metadata ---------------------------------------------------------------------------- */
@@ -570,19 +571,7 @@ bool record_program(const struct record_options *options, struct record_summary 
  * them; `words` ends with NULL. */
 static void read_command_line(pid_t pid, char *content, size_t capacity, char **words,
                               size_t words_max) {
-    static const char *const files[] = {"cmdline", "comm"};
-    size_t length = 0, count = 0;
-    char path[64];
-    for (size_t i = 0; i < ARRAY_COUNT(files) && length == 0; i++) {
-        snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, files[i]);
-        FILE *file = fopen(path, "re");
-        length = file ? fread(content, 1, capacity - 1, file) : 0;
-        if (file)
-            fclose(file);
-    }
-    content[length] = 0;
-    if (length && content[length - 1] == '\n')
-        content[--length] = 0;
+    size_t length = process_facts_command(pid, content, capacity), count = 0;
     for (size_t at = 0; at < length && count + 1 < words_max; at += strlen(content + at) + 1)
         words[count++] = content + at;
     if (count == 0)

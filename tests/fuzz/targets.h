@@ -14,15 +14,18 @@
     X(ablated_rpd)                                                                                 \
     X(ablated_xctrace)                                                                             \
     X(ablated_xplane)                                                                              \
+    X(folded)                                                                                      \
     X(gguf)                                                                                        \
     X(kineto)                                                                                      \
     X(nsys)                                                                                        \
     X(open)                                                                                        \
+    X(perf_script)                                                                                 \
     X(perfetto)                                                                                    \
     X(report)                                                                                      \
     X(rpd)                                                                                         \
     X(runs)                                                                                        \
     X(safetensors)                                                                                 \
+    X(speedscope)                                                                                  \
     X(spool)                                                                                       \
     X(trace)                                                                                       \
     X(unwind)                                                                                      \

@@ -18,9 +18,9 @@
  * threads are runnable. It therefore requests a high priority and a short time slice, and the lock
  * is never held while the other thread copies records. Without the right to a high priority, its
  * fair share of a processor is small too: among 400 threads on two processors 5 ms per second, too
- * little to copy 16 KB stacks. When the rings still become half full, or when so many threads are
- * runnable that they would before the next read, samples carry a smaller part of their stack, and
- * at last only the call chain by frame pointers.
+ * little to copy 16 KB stacks. When the rings still become half full, or the number of runnable
+ * threads predicts that they will before the next read, samples carry a smaller part of their
+ * stack, and finally only the call chain by frame pointers.
  */
 #ifdef __linux__
 #include "record/perf/perf_ring.h"
