@@ -152,6 +152,11 @@ $(bench_programs): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(library)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
 
+# Programs that make the recordings of tests/compare.
+$(BUILD)/compare/%: $(BUILD)/tests/compare/%.o $(library)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
+
 # Benchmarks against libraries that do what our own code does; scripts/compare-libraries builds those
 # whose library is installed.
 peer_libs_unwind := -ldw -lelf

@@ -22,6 +22,7 @@
     X(perf_script)                                                                                 \
     X(perfetto)                                                                                    \
     X(report)                                                                                      \
+    X(rocprof)                                                                                     \
     X(rpd)                                                                                         \
     X(runs)                                                                                        \
     X(safetensors)                                                                                 \
