@@ -261,10 +261,10 @@ corpus-generate: all $(BUILD)/corpus/crop
 MUTANTS ?= 300
 SEED ?= 1
 ONLY ?=
-mutants: all $(BUILD)/unit
+mutants: all $(BUILD)/unit $(BUILD)/fuzz-driver
 	@CC="$(CC)" MUTANT_FLAGS="$(CPPFLAGS) $(filter-out -O% -g,$(CFLAGS))" MUTANT_LIBRARIES="$(LDLIBS)" \
 	    MUTANT_RIDGE="$(objects)" MUTANT_UNIT="$(unit_objects) $(library) $(probe_objects)" \
-	    MUTANT_PROBE="$(probe_objects)" MUTANT_PROBE_PARTS="$(probe_parts)" \
+	    MUTANT_FUZZ="$(driver_objects) $(library)" MUTANT_PROBE="$(probe_objects)" MUTANT_PROBE_PARTS="$(probe_parts)" \
 	    tests/mutants/run.py --build "$(BUILD)" --count $(MUTANTS) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) \
 	    $(MUTANT_OPTIONS)
 
