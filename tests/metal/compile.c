@@ -208,8 +208,21 @@ static bool parse_attribute(const char *parameter, size_t length, struct text *c
     return false;
 }
 
+/* The kernel's [[max_total_threads_per_threadgroup(N)]], just before its head; 0 if it has none. */
+static unsigned threads_of(const char *source, const char *head) {
+    static const char word[] = "max_total_threads_per_threadgroup";
+    const char *found = NULL;
+    unsigned threads = 0;
+    for (const char *p = strstr(source, word); p && p < head; p = strstr(p + 1, word))
+        found = p;
+    if (found && !memchr(found, '{', (size_t)(head - found)) &&
+        !memchr(found, ';', (size_t)(head - found)))
+        sscanf(found + strlen(word), " ( %u )", &threads);
+    return threads;
+}
+
 /* Adds the entry of the kernel whose head begins at `p`, after the word `kernel`. */
-static bool add_entry(const char *p, struct text *out, struct text *log) {
+static bool add_entry(const char *p, unsigned threads, struct text *out, struct text *log) {
     struct parameters parameters = {0};
     struct text call = {0};
     char head[700];
@@ -237,11 +250,12 @@ static bool add_entry(const char *p, struct text *out, struct text *log) {
             break;
     }
     snprintf(head, sizeof head,
-             "\nextern \"C\" const unsigned metal_mask_%.*s = %uu, metal_dynamic_%.*s = %d;\n"
+             "\nextern \"C\" const unsigned metal_mask_%.*s = %uu, metal_dynamic_%.*s = %d, "
+             "metal_max_%.*s = %u;\n"
              "extern \"C\" void metal_run_%.*s(const metal_arguments *arguments, "
              "const unsigned position[3]) {\n    %.*s(",
              length, name, parameters.buffer_mask, length, name, parameters.has_dynamic, length,
-             name, length, name);
+             name, threads, length, name, length, name);
     append_string(out, head);
     append_string(out, call.data ? call.data : "");
     append_string(out, ");\n}\n");
@@ -257,7 +271,7 @@ static bool add_entries(const char *source, struct text *out, struct text *log) 
             continue;
         }
         if (word_is(p, "kernel"))
-            ok = add_entry(word_end(p), out, log);
+            ok = add_entry(word_end(p), threads_of(source, p), out, log);
         p = word_end(p);
     }
     return ok;
@@ -298,6 +312,7 @@ static uint64_t environment_hash(void) {
     append_string(&all, compiler());
     append_string(&all, flags());
     append_string(&all, standin_system() >= 14 ? "3.1" : "3.0");
+    append_string(&all, getenv("METAL_STANDIN_CLANG") ? getenv("METAL_STANDIN_CLANG") : "");
     append_string(&all, __DATE__ __TIME__);
     value = hash(all.data, all.length) | 1;
     free(shim);
@@ -340,6 +355,26 @@ static bool compile_text(const char *base, const char *cache, const struct text 
     return false;
 }
 
+/* With METAL_STANDIN_CLANG, a clang, that checks the address spaces of the text. */
+static bool check_address_spaces(const char *base, const struct text *text, struct text *log) {
+    char path[700], command[3000];
+    const char *clang = getenv("METAL_STANDIN_CLANG");
+    if (!clang || !*clang)
+        return true;
+    snprintf(path, sizeof path, "%s.cc", base);
+    write_file(path, text);
+    snprintf(command, sizeof command,
+             "%s -std=c++17 -w -fsyntax-only -I %s/address_spaces %s 2> %s.log", clang,
+             shim_folder(), path, base);
+    if (run(command) == 0)
+        return true;
+    snprintf(path, sizeof path, "%s.log", base);
+    char *errors = read_file(path, NULL);
+    append_string(log, errors);
+    free(errors);
+    return false;
+}
+
 static void remove_files(const char *base) {
     static const char *const endings[] = {"metal", "i", "log", "cc"};
     char path[700];
@@ -359,8 +394,9 @@ static bool build(const char *cache, const char *source, const char *path, char 
     bool ok = preprocess(base, source, &expanded, &errors);
     if (ok) {
         rewrite(expanded.data, &text);
-        ok =
-            add_entries(expanded.data, &text, &errors) && compile_text(base, cache, &text, &errors);
+        ok = check_address_spaces(base, &text, &errors) &&
+             add_entries(expanded.data, &text, &errors) &&
+             compile_text(base, cache, &text, &errors);
     }
     if (ok) {
         snprintf(part, sizeof part, "%s.so", base);
@@ -413,6 +449,8 @@ bool compile_find(void *library, const char *name, struct kernel_image *image) {
     image->buffer_mask = *(const unsigned *)dlsym(library, symbol);
     snprintf(symbol, sizeof symbol, "metal_dynamic_%s", name);
     image->has_dynamic = *(const int *)dlsym(library, symbol) != 0;
+    snprintf(symbol, sizeof symbol, "metal_max_%s", name);
+    image->threads_max = *(const unsigned *)dlsym(library, symbol);
     void (*shared)(char **, size_t *) = NULL;
     void *shared_symbol = dlsym(library, "metal_shared");
     memcpy(&shared, &shared_symbol, sizeof shared);

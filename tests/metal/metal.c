@@ -803,7 +803,10 @@ static id device_new_pipeline(id self, SEL _cmd, id object, id *error) {
     struct pipeline *pipeline =
         (struct pipeline *)standin_new(&standin_pipeline_class, sizeof *pipeline);
     pipeline->function = standin_retain(object);
-    pipeline->threads_max = (NSUInteger)standin_setting("METAL_STANDIN_THREADS", 1024);
+    /* without the attribute it depends on the registers that the compiler uses */
+    NSUInteger threads = function->image.threads_max ? function->image.threads_max : 256;
+    NSUInteger limit = (NSUInteger)standin_setting("METAL_STANDIN_THREADS", 1024);
+    pipeline->threads_max = threads < limit ? threads : limit;
     return &pipeline->base;
 }
 static id device_new_event(id self, SEL _cmd) {

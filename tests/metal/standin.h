@@ -89,6 +89,7 @@ struct kernel_image {
     void *library;
     void (*run)(const struct kernel_arguments *arguments, const uint32_t position[3]);
     uint32_t buffer_mask; /* the parameters */
+    uint32_t threads_max; /* its attribute, or 0 */
     bool has_dynamic;
     char *shared; /* threadgroup variables */
     size_t shared_bytes;

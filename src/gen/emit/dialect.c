@@ -90,8 +90,10 @@ static void opencl_head(struct buffer *out, const struct source_kernel *kernel) 
     }
 }
 
+/* Without the attribute the compiler may use so many registers that fewer threads fit. */
 static void metal_head(struct buffer *out, const struct source_kernel *kernel) {
-    buffer_printf(out, "kernel void %s(", kernel->name);
+    buffer_printf(out, "[[max_total_threads_per_threadgroup(%u)]] kernel void %s(", kernel->threads,
+                  kernel->name);
     for (unsigned i = 0; i < kernel->buffer_count; i++) {
         const struct source_parameter *buffer = &kernel->buffers[i];
         buffer_printf(out, "device %s%s *%s [[buffer(%u)]], ", constness(buffer),
