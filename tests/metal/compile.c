@@ -225,7 +225,7 @@ static unsigned threads_of(const char *source, const char *head) {
 static bool add_entry(const char *p, unsigned threads, struct text *out, struct text *log) {
     struct parameters parameters = {0};
     struct text call = {0};
-    char head[700];
+    char head[2000];
     p = skip_space(p);
     if (!word_is(p, "void"))
         return append_string(log, "program_source: error: a kernel must return void\n"), false;
