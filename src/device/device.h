@@ -20,6 +20,7 @@ enum device_language {
     LANGUAGE_CUDA,   /* CUDA C++ source, compiled at run time */
     LANGUAGE_OPENCL, /* OpenCL C source */
     LANGUAGE_METAL,  /* Metal source */
+    LANGUAGE_GLSL,   /* GLSL source, compiled to SPIR-V for Vulkan */
 };
 
 struct device_capabilities {
@@ -51,7 +52,7 @@ struct device_capabilities {
 };
 
 struct device_memory {
-    uint64_t handle; /* an address (cpu, cuda) or the driver's object (opencl) */
+    uint64_t handle; /* an address (cpu, cuda) or the driver's object (opencl, vulkan) */
     size_t bytes;
 };
 
@@ -100,7 +101,9 @@ struct kernel_code {
     /* CODE_SOURCE: text in the device's language with one kernel called `name`, whose parameters
      * are the buffers in order and then, if there are scalars, one struct of 64-bit integers by
      * value. In OpenCL each buffer is two parameters: the memory object and a 64-bit byte offset.
-     */
+     * GLSL is without #version and #extension lines, its function is main(), and buffers' addresses
+     * and scalars are one array of words: push constants if they are at most GLSL_PUSH_WORDS, else
+     * in memory at a pushed address. */
     const char *source;
     size_t source_length;
     uint32_t shared_max; /* maximum dynamic shared memory of launches */
@@ -122,7 +125,7 @@ struct device_kernel {
 
 /* ---- Work ------------------------------------------------------------------------------- */
 
-enum { LAUNCH_BUFFERS_MAX = 24, LAUNCH_SCALARS_MAX = 128 };
+enum { LAUNCH_BUFFERS_MAX = 24, LAUNCH_SCALARS_MAX = 128, GLSL_PUSH_WORDS = 16 };
 
 struct launch_buffer {
     struct device_memory memory;

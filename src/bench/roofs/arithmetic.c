@@ -42,18 +42,19 @@ const struct source_chain *source_chains(unsigned *count) {
     return chains;
 }
 
-static void write_kernel(struct buffer *out, enum device_language language,
+static void write_kernel(struct buffer *out, const struct device_capabilities *device,
                          const struct source_chain *chain, unsigned threads, unsigned steps,
                          const char *name) {
     enum { ACCUMULATORS = 8 };
     const struct source_parameter result = {.name = "result", .dtype = RIDGE_I32, .stored = true};
     const struct source_kernel kernel = {
         .name = name, .buffers = &result, .buffer_count = 1, .scalar_count = 1, .threads = threads};
-    source_prelude(out, language, false);
+    source_prelude(out, device);
     source_define(out, "ABSENT", SOURCE_CHAIN_ABSENT);
     source_section(out, embedded_chains_cl, "macros");
     source_section(out, embedded_chains_cl, chain->section);
-    source_kernel_begin(out, language, &kernel);
+    source_kernel_begin(out, device, &kernel);
+    source_kernel_body(out, device, &kernel);
     source_section(out, embedded_chains_cl, "begin");
     for (unsigned step = 0; step < steps; step += ACCUMULATORS)
         source_section(out, embedded_chains_cl, "steps");
@@ -66,7 +67,7 @@ bool source_chain_load(const struct roof_bench *bench, const struct source_chain
                        struct status *status) {
     static const char name[] = "chain";
     struct buffer text = {0};
-    write_kernel(&text, bench->capabilities->language, chain, threads, steps, name);
+    write_kernel(&text, bench->capabilities, chain, threads, steps, name);
     struct kernel_code code = {
         .kind = CODE_SOURCE, .name = name, .source = text.data, .source_length = text.length};
     bool loaded =
