@@ -32,6 +32,7 @@ struct device_capabilities {
     uint64_t memory_bytes;
     uint64_t cache_bytes;   /* last level shared by all units; 0 if unknown */
     uint32_t compute_units; /* multiprocessors; threads used, for the CPU */
+    bool units_assumed;     /* the driver does not report compute_units */
     uint32_t subgroup;      /* threads that run in lockstep and can shuffle; 1 if unknown */
     uint32_t block_max;     /* threads in a block */
     uint32_t shared_bytes;  /* static shared memory of a block */
@@ -101,9 +102,10 @@ struct kernel_code {
     /* CODE_SOURCE: text in the device's language with one kernel called `name`, whose parameters
      * are the buffers in order and then, if there are scalars, one struct of 64-bit integers by
      * value. In OpenCL each buffer is two parameters: the memory object and a 64-bit byte offset.
-     * GLSL is without #version and #extension lines, its function is main(), and buffers' addresses
-     * and scalars are one array of words: push constants if they are at most GLSL_PUSH_WORDS, else
-     * in memory at a pushed address. */
+     * GLSL is without #version and #extension lines, its function is main(), and its arguments are
+     * one array of words: buffers' addresses, scalars and grid[0]. They are push constants if they
+     * are at most GLSL_PUSH_WORDS, else in memory at a pushed address. Block (x, y, z) of a
+     * dispatch is block x + z * width of grid[0]. */
     const char *source;
     size_t source_length;
     uint32_t shared_max; /* maximum dynamic shared memory of launches */
@@ -163,7 +165,7 @@ struct device {
 };
 
 struct device_ops {
-    const char *name; /* "cpu", "cuda", "opencl" */
+    const char *name; /* "cpu", "cuda", "opencl", "vulkan" */
 
     /* How many there are and, when that is none, why and what to do, as a failed status. */
     bool (*count)(unsigned *count, struct status *status);
@@ -231,7 +233,7 @@ struct device_ops {
 
 /* All kinds, NULL ends the list. */
 extern const struct device_ops *const device_kinds[];
-extern const struct device_ops device_cpu, device_cuda, device_opencl;
+extern const struct device_ops device_cpu, device_cuda, device_opencl, device_vulkan;
 
 /* The device's UUID in NVML, "" if its driver does not report one (OpenCL); NULL if it is not an
  * NVIDIA GPU. */

@@ -19,17 +19,17 @@
     INLINE INT64 arange_fixed(INT64 start, INT64 step, INT64 fine, INT64 fine_bits, INT64 i) {     \
         return start + i * step + ((i * fine) >> fine_bits);                                       \
     }                                                                                              \
-    INLINE INT32 arange_whole(INT64 fixed, INT64 point) {                                          \
+    INLINE INT32 arange_whole(INT64 scaled, INT64 point) {                                         \
         if (point > 20) {                                                                          \
-            fixed = (fixed + (CAST(INT64, 1) << (point - 21))) >> (point - 20);                    \
+            scaled = (scaled + (CAST(INT64, 1) << (point - 21))) >> (point - 20);                  \
             point = 20;                                                                            \
         }                                                                                          \
-        INT64 size = fixed < 0 ? -fixed : fixed;                                                   \
+        INT64 size = scaled < 0 ? -scaled : scaled;                                                \
         if (point >= 0)                                                                            \
             size = size >> point;                                                                  \
         else if (size > 0)                                                                         \
             size = point < -31 || size > 0x7FFFFFFF ? 0x80000000l : size << -point;                \
-        if (fixed < 0)                                                                             \
+        if (scaled < 0)                                                                            \
             return size > 0x7FFFFFFF ? -0x7FFFFFFF - 1 : CAST(INT32, -size);                       \
         return size > 0x7FFFFFFF ? 0x7FFFFFFF : CAST(INT32, size);                                 \
     }

@@ -116,7 +116,7 @@ static void metal_head(struct buffer *out, const struct source_kernel *kernel) {
 
 /* The arguments are one block: pushed with the launch, or in memory at a pushed address. */
 static void glsl_head(struct buffer *out, const struct source_kernel *kernel) {
-    bool pushed = kernel->buffer_count + kernel->scalar_count <= GLSL_PUSH_WORDS;
+    bool pushed = kernel->buffer_count + kernel->scalar_count + 1 <= GLSL_PUSH_WORDS;
     buffer_printf(out, "layout(local_size_x = %u) in;\n", kernel->threads);
     buffer_string(out, pushed ? "layout(push_constant, std430) uniform arguments {\n"
                               : "layout(buffer_reference, std430, buffer_reference_align = 8) "
@@ -125,13 +125,14 @@ static void glsl_head(struct buffer *out, const struct source_kernel *kernel) {
         buffer_printf(out, "uint64_t buffers[%u];\n", kernel->buffer_count);
     if (kernel->scalar_count)
         buffer_printf(out, "int64_t v[%u];\n", kernel->scalar_count);
+    buffer_string(out, "uint64_t blocks;\n");
     buffer_string(out, pushed ? "} scalars;\n"
                               : "};\nlayout(push_constant) uniform push_block { arguments at; } "
                                 "pushed;\n#define scalars pushed.at\n");
 }
 
 static void glsl_main(struct buffer *out, const struct source_kernel *kernel) {
-    buffer_string(out, "void main() {\n");
+    buffer_string(out, "void main() {\nif (BLOCK_X >= GRID_X)\nreturn;\n");
     for (unsigned i = 0; i < kernel->buffer_count; i++) {
         const char *storage = source_storage(kernel->buffers[i].dtype);
         buffer_printf(out, "POINTER(%s) %s = POINTER(%s)(scalars.buffers[%u]);\n", storage,

@@ -25,7 +25,8 @@
  *   dynamic_shared                        IN_SHARED UCHAR *, if the kernel requests it; not in GLSL
  *   BARRIER()                             all threads of the block; orders shared memory
  *   THREAD_X THREADS_X BLOCK_X BLOCK_Y BLOCK_Z GRID_X GRID_Y GRID_Z
- *                                         unsigned; in Metal only in the kernel itself
+ *                                         unsigned; in Metal only in the kernel itself; GLSL has no
+ *                                         BLOCK_Z and GRID_Z
  *   INLINE                                starts a function
  *   PRIVATE_ARRAY(T, name, N)             its parameter that is an array of the thread
  *   UNROLL                                before a for loop with constant bounds

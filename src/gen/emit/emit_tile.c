@@ -234,7 +234,7 @@ void emit_tile(const struct emitter *emitter, const struct tile *tile,
                                         : "ADD_COMPENSATED(sum%u, carry%u, part%u);\n",
                           i, i, i);
     if (emitter->partial)
-        buffer_string(out, "if (active) {\n");
+        buffer_string(out, "if (inside) {\n");
     for (unsigned i = 0; i < program->instruction_count; i++)
         if (wanted[i] && program->instructions[i].op == OP_STORE)
             emit_store(emitter, tile, i);

@@ -16,14 +16,14 @@ static const char random_text[] = TEXT_OF(
 static const char arange_text[] = TEXT_OF(ARANGE_FUNCTIONS(INLINE, CAST, int, INT64)) "\n";
 
 /* Neighboring threads look up different rows, which CUDA's constant memory would serialize:
- * there the table is in global memory. */
+ * there the table is in global memory. Lavapipe copies a constant table at each
+ * access, so on a CPU it is a variable. */
 static const char *const language_macros[] = {
     [LANGUAGE_CUDA] = "#define CONSTANT_TABLE __device__ const\n"
                       "#define LEADING_ZEROS(x) ((UINT32)__clz((int)(x)))\n",
     [LANGUAGE_OPENCL] = "#define CONSTANT_TABLE __constant\n#define LEADING_ZEROS(x) clz(x)\n",
     [LANGUAGE_METAL] = "#define CONSTANT_TABLE constant\n#define LEADING_ZEROS(x) clz(x)\n",
-    [LANGUAGE_GLSL] = "#define CONSTANT_TABLE const\n"
-                      "#define LEADING_ZEROS(x) uint(31 - findMSB(x))\n",
+    [LANGUAGE_GLSL] = "#define LEADING_ZEROS(x) uint(31 - findMSB(x))\n",
 };
 
 enum { THREADS = 256, BLOCKS_PER_UNIT = 16 };
@@ -80,13 +80,13 @@ static void emit_value(struct buffer *out, enum generate_kind kind, enum ridge_d
             buffer_string(out, "float value = random_normal(bits);\n");
         return;
     }
-    buffer_string(out, "INT64 fixed = arange_fixed(scalars.v[1], scalars.v[2], scalars.v[3], "
+    buffer_string(out, "INT64 scaled = arange_fixed(scalars.v[1], scalars.v[2], scalars.v[3], "
                        "scalars.v[4], i);\n");
     if (value_type_of(type) == VALUE_F32)
-        buffer_string(out, "float value = CAST(float, fixed) * "
+        buffer_string(out, "float value = CAST(float, scaled) * "
                            "AS_FLOAT(CAST(UINT32, 127 - CAST(int, scalars.v[5])) << 23);\n");
     else
-        buffer_printf(out, "int value = arange_whole(fixed, scalars.v[5])%s;\n",
+        buffer_printf(out, "int value = arange_whole(scaled, scalars.v[5])%s;\n",
                       type == RIDGE_U8 ? " & 255" : "");
 }
 
@@ -103,6 +103,8 @@ bool source_generate_values_code(const struct kernel_spec *spec,
             ridge_dtype_name(type));
     source_prelude(out, device);
     buffer_string(out, language_macros[device->language]);
+    if (device->language == LANGUAGE_GLSL)
+        buffer_printf(out, "#define CONSTANT_TABLE%s\n", device->is_gpu ? " const" : "");
     buffer_string(out, kind == GENERATE_ARANGE ? arange_text : random_text);
     struct source_parameter result = {
         .name = "result", .dtype = type, .stored = true, .no_alias = true};

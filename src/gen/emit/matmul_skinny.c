@@ -131,7 +131,7 @@ static void matmul_skinny_code_rows(const struct kernel_spec *spec,
     source_section(out, embedded_matmul_skinny_cl, "rows_macros");
     source_matmul_begin(spec, device, generated, 0, embedded_matmul_skinny_cl, "rows_shared");
     source_section(out, embedded_matmul_skinny_cl, "rows");
-    source_matmul_epilogue(out, spec, device, "sums[row][e % COLUMNS]");
+    source_matmul_epilogue(out, spec, device, "sums[e / COLUMNS][e % COLUMNS]");
     source_section(out, embedded_matmul_skinny_cl, "end");
 }
 

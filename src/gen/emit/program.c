@@ -158,7 +158,7 @@ static void emit_row_stores(const struct emitter *emitter) {
         if (self->op != OP_STORE || !passes_row_store(program, &emitter->passes, i))
             continue;
         buffer_printf(out, "if (lane == 0%s)\nSTORE_%s(row%u, 0, value%u);\n",
-                      emitter->partial ? " && active" : "",
+                      emitter->partial ? " && inside" : "",
                       emit_dtype(program->operands[self->slot].dtype), self->slot, self->a);
     }
 }
@@ -170,8 +170,8 @@ static void emit_row_index(const struct emitter *emitter) {
     buffer_printf(out, "const UINT32 lane = THREAD_X %% %u;\n", emitter->row_threads);
     if (emitter->partial)
         buffer_printf(out,
-                      "const bool active = first + THREAD_X / %u < rows;\n"
-                      "const INDEX row = active ? first + THREAD_X / %u : rows - 1;\n",
+                      "const bool inside = first + THREAD_X / %u < rows;\n"
+                      "const INDEX row = inside ? first + THREAD_X / %u : rows - 1;\n",
                       emitter->row_threads, emitter->row_threads);
     else
         buffer_string(out, "const INDEX row = first;\n");

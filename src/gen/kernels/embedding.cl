@@ -3,8 +3,9 @@
 // section: loop
 INT64 rows = scalars.v[0], width = scalars.v[1], count = scalars.v[2];
 for (INT64 i = BLOCK_X; i < count; i += GRID_X) {
-    INT64 index = LOAD_I32(indices, i);
-    bool inside = index >= 0 && index < rows;
+    int place = LOAD_I32(indices, i);
+    INT64 index = place;
+    bool inside = place >= 0 && index < rows;
     INT64 from = (inside ? index : 0) * scalars.v[3], to = i * width;
     INT64 first = CAST(INT64, BLOCK_Y) * THREADS_X + THREAD_X;
     INT64 stride = CAST(INT64, GRID_Y) * THREADS_X;

@@ -256,14 +256,14 @@ INLINE UINT32 divide(UINT32 n, INT64 divisor) {
         } \
         return x; \
     }
-#define GROUP_CHOICE(NAME, SUFFIX, TYPE, FROM, TO) \
-    INLINE int group_##NAME##SUFFIX(TYPE v, int i, const UINT32 width, \
-                                    SCRATCH_PARAMETER, UINT32 thread) { \
+#define GROUP_CHOICE(NAME, ORDER, TYPE, FROM, TO) \
+    INLINE int group_##NAME(TYPE v, int i, const UINT32 width, SCRATCH_PARAMETER, \
+                            UINT32 thread) { \
         UNROLL for (UINT32 step = 1; step < SUBGROUP; step *= 2) \
             if (step < width) { \
                 TYPE w = SHUFFLE_XOR(v, step); \
                 int j = SHUFFLE_XOR(i, step); \
-                if (BEFORE_##NAME(v, i, w, j)) \
+                if (BEFORE_##ORDER(v, i, w, j)) \
                     v = w, i = j; \
             } \
         if (width > SUBGROUP) { \
@@ -276,7 +276,7 @@ INLINE UINT32 divide(UINT32 n, INT64 divisor) {
             for (UINT32 at = first; at < first + width / SUBGROUP; at++) { \
                 TYPE w = FROM(SCRATCH(at * 2)); \
                 int j = CAST(int, SCRATCH(at * 2 + 1)); \
-                if (BEFORE_##NAME(v, i, w, j)) \
+                if (BEFORE_##ORDER(v, i, w, j)) \
                     v = w, i = j; \
             } \
         } \
@@ -308,9 +308,9 @@ INLINE float SUBGROUP_MAX(float x) {
         } \
         return FROM(SCRATCH(thread - thread % width)); \
     }
-#define GROUP_CHOICE(NAME, SUFFIX, TYPE, FROM, TO) \
-    INLINE int group_##NAME##SUFFIX(TYPE v, int i, const UINT32 width, \
-                                    SCRATCH_PARAMETER, UINT32 thread) { \
+#define GROUP_CHOICE(NAME, ORDER, TYPE, FROM, TO) \
+    INLINE int group_##NAME(TYPE v, int i, const UINT32 width, SCRATCH_PARAMETER, \
+                            UINT32 thread) { \
         if (width == 1) \
             return i; \
         SCRATCH(thread * 2) = TO(v); \
@@ -320,7 +320,7 @@ INLINE float SUBGROUP_MAX(float x) {
             if (thread % width < step) { \
                 TYPE w = FROM(SCRATCH((thread + step) * 2)); \
                 int j = CAST(int, SCRATCH((thread + step) * 2 + 1)); \
-                if (BEFORE_##NAME(v, i, w, j)) { \
+                if (BEFORE_##ORDER(v, i, w, j)) { \
                     v = w, i = j; \
                     SCRATCH(thread * 2) = TO(v); \
                     SCRATCH(thread * 2 + 1) = CAST(UINT32, i); \
@@ -337,10 +337,10 @@ GROUP_REDUCTION(MIN, float, AS_FLOAT, AS_UINT)
 GROUP_REDUCTION(SUM_INT, int, AS_INT, INT_AS_UINT)
 GROUP_REDUCTION(MAX_INT, int, AS_INT, INT_AS_UINT)
 GROUP_REDUCTION(MIN_INT, int, AS_INT, INT_AS_UINT)
-GROUP_CHOICE(ARGMAX, , float, AS_FLOAT, AS_UINT)
-GROUP_CHOICE(ARGMIN, , float, AS_FLOAT, AS_UINT)
-GROUP_CHOICE(ARGMAX, _INT, int, AS_INT, INT_AS_UINT)
-GROUP_CHOICE(ARGMIN, _INT, int, AS_INT, INT_AS_UINT)
+GROUP_CHOICE(ARGMAX, ARGMAX, float, AS_FLOAT, AS_UINT)
+GROUP_CHOICE(ARGMIN, ARGMIN, float, AS_FLOAT, AS_UINT)
+GROUP_CHOICE(ARGMAX_INT, ARGMAX, int, AS_INT, INT_AS_UINT)
+GROUP_CHOICE(ARGMIN_INT, ARGMIN, int, AS_INT, INT_AS_UINT)
 #define GROUP_SUM(x, width, n) group_SUM(x, width, SCRATCH_AT(n), THREAD_X)
 #define GROUP_MAX(x, width, n) group_MAX(x, width, SCRATCH_AT(n), THREAD_X)
 #define GROUP_MIN(x, width, n) group_MIN(x, width, SCRATCH_AT(n), THREAD_X)

@@ -2,7 +2,8 @@
 // struct, and AT() and REFERENCE() are overloaded by its type. Mathematical functions are our own, as
 // Vulkan requires little of its accuracy; gen/native/vector_math.h describes the method. Multiply-adds
 // need not be fused in GLSL, so nothing here relies on it. Values of 8 and 16 bits are only loaded,
-// stored and converted, which needs no arithmetic of these types.
+// stored and converted, which needs no arithmetic of these types. A grid along x may exceed the limit of
+// a dispatch: it is continued along z, so there are no BLOCK_Z and GRID_Z.
 
 #define INT64 int64_t
 #define UINT64 uint64_t
@@ -18,12 +19,10 @@
 #define BARRIER() barrier()
 #define THREAD_X gl_LocalInvocationID.x
 #define THREADS_X gl_WorkGroupSize.x
-#define BLOCK_X gl_WorkGroupID.x
+#define BLOCK_X (gl_WorkGroupID.z * gl_NumWorkGroups.x + gl_WorkGroupID.x)
 #define BLOCK_Y gl_WorkGroupID.y
-#define BLOCK_Z gl_WorkGroupID.z
-#define GRID_X gl_NumWorkGroups.x
+#define GRID_X uint(scalars.blocks)
 #define GRID_Y gl_NumWorkGroups.y
-#define GRID_Z gl_NumWorkGroups.z
 #define SHUFFLE_XOR(x, mask) subgroupShuffleXor(x, uint(mask))
 #define MAKE_WORDS4(x, y, z, w) uvec4(x, y, z, w)
 #define MAKE_WORDS2(x, y) uvec2(x, y)
@@ -154,7 +153,7 @@ float LOG1P(float x) {
     precise float u = x + 1.0f;
     int e = floatBitsToInt(u) - 0x3f400000 >> 23;
     float scale = uintBitsToFloat(uint(127 - e) << 23);
-    bool huge = x > 0x1p100f;
+    bool huge = x > 1.26765060e+30f;
     e = huge ? floatBitsToInt(x) - 0x3f400000 >> 23 : e;
     float m = intBitsToFloat(floatBitsToInt(x) - (e << 23));
     precise float scaled = x * scale, f = huge ? m - 1.0f : scaled + (scale - 1.0f);
