@@ -97,8 +97,8 @@ void vulkan_memory_destroy(struct vulkan_device *device, struct vulkan_memory *m
     memory_free(memory);
 }
 
-bool vulkan_allocate(struct device *base, size_t bytes, struct device_memory *memory,
-                     struct status *status) {
+bool vulkan_buffer_allocate(struct device *base, size_t bytes, struct device_memory *memory,
+                            struct status *status) {
     struct vulkan_device *device = vulkan_of(base);
     struct vulkan_memory *made = NULL;
     uint64_t all = base->capabilities.memory_bytes;
@@ -117,7 +117,7 @@ bool vulkan_allocate(struct device *base, size_t bytes, struct device_memory *me
 }
 
 /* Queued work may still use it. */
-void vulkan_release(struct device *base, struct device_memory memory) {
+void vulkan_buffer_release(struct device *base, struct device_memory memory) {
     struct status ignored;
     if (!memory.handle)
         return;

@@ -175,9 +175,9 @@ enum vulkan_use { VULKAN_DEVICE_MEMORY, VULKAN_UPLOAD, VULKAN_READBACK };
 bool vulkan_memory_create(struct vulkan_device *device, size_t bytes, enum vulkan_use use,
                           struct vulkan_memory **memory, struct status *status);
 void vulkan_memory_destroy(struct vulkan_device *device, struct vulkan_memory *memory);
-bool vulkan_allocate(struct device *device, size_t bytes, struct device_memory *memory,
-                     struct status *status);
-void vulkan_release(struct device *device, struct device_memory memory);
+bool vulkan_buffer_allocate(struct device *device, size_t bytes, struct device_memory *memory,
+                            struct status *status);
+void vulkan_buffer_release(struct device *device, struct device_memory memory);
 bool vulkan_host_allocate(struct device *device, size_t bytes, void **memory,
                           struct status *status);
 void vulkan_host_release(struct device *device, void *memory);

@@ -28,8 +28,8 @@ for (INT64 e = CAST(INT64, BLOCK_X) * THREADS_X + THREAD_X; e < work; e += strid
         INT64 from = line / heads * scalars.v[4] + line % heads * scalars.v[5] +
                      token * scalars.v[6];
         INT64 to = (line * tokens + token) * width;
-        INT64 first = INTERLEAVED ? pair * 2 : pair;
-        INT64 second = INTERLEAVED ? pair * 2 + 1 : pair + pairs;
+        INT64 first = INTERLEAVED != 0 ? pair * 2 : pair;
+        INT64 second = INTERLEAVED != 0 ? pair * 2 + 1 : pair + pairs;
         float a = LOAD(x, from + first), b = LOAD(x, from + second);
         STORE(result, to + first, a * cosine - b * sine);
         STORE(result, to + second, b * cosine + a * sine);
