@@ -1,6 +1,7 @@
 # ridge: `make` builds build/ridge, `make demo` shows it at work, `make test` runs every test.
 # `make help` lists the rest. BUILD=DIR builds elsewhere, CC=clang with another compiler,
-# SAN=address,undefined with sanitizers, RIDGE_NO_INSTALL=1 never installs a package.
+# SAN=address,undefined with sanitizers, RIDGE_NO_INSTALL=1 never installs a package. `make macos` builds
+# for macOS on another system and runs make again with MACOS=arm64 and MACOS=x86_64.
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -8,6 +9,7 @@ DESTDIR ?=
 CC ?= cc
 SAN ?=
 CFLAGS ?= -O2 -g
+MACOS ?=
 
 ifneq ($(word 2,$(BUILD)),)
 # make splits names at spaces: a link without spaces stands for the folder, and make runs again with it.
@@ -30,11 +32,11 @@ V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@';)
 
 goals := $(if $(MAKECMDGOALS),$(MAKECMDGOALS),all)
-without_building := clean help format uninstall
+without_building := clean help format uninstall macos
 ifneq ($(filter-out $(without_building),$(goals)),)
 # Finds the libraries (and installs what is missing, when it may) and writes down their flags: this
 # happens while make reads this file, so that what was just installed is used.
-ready := $(shell CC="$(CC)" scripts/dependencies $(BUILD) $(if $(filter test-long fuzz %/fuzz/driver %/fuzz/ridge-fuzz,$(goals)),fuzz,$(if $(filter test,$(goals)),test)) >&2 && echo yes)
+ready := $(shell $(if $(MACOS),scripts/macos-libraries $(BUILD),CC="$(CC)" scripts/dependencies $(BUILD)) $(if $(filter test-long fuzz %/fuzz/driver %/fuzz/ridge-fuzz,$(goals)),fuzz,$(if $(filter test,$(goals)),test)) >&2 && echo yes)
 ifneq ($(ready),yes)
 $(error something that ridge needs is missing; the lines above say what)
 endif
@@ -57,7 +59,7 @@ probe_sources := $(filter-out $(preload_sources),$(wildcard src/probe/*.c src/pr
 # Only built where the library is that they need; the others report what is missing.
 needs_sqlite := $(wildcard src/query/*.c) src/import/sqlite_strings.c \
     $(filter-out %/nsys.c,$(wildcard src/import/nsys/*.c))
-needs_expat := $(filter-out %/xctrace.c,$(wildcard src/import/xctrace/*.c))
+needs_expat := $(filter-out %/xctrace.c %/xctrace_files.c,$(wildcard src/import/xctrace/*.c))
 left_out := $(if $(findstring HAVE_SQLITE,$(LIBRARY_DEFINES)),,$(needs_sqlite)) \
     $(if $(findstring HAVE_EXPAT,$(LIBRARY_DEFINES)),,$(needs_expat))
 sources := $(filter-out $(probe_sources) $(preload_sources) $(left_out),$(wildcard src/*/*.c src/*/*/*.c))
@@ -86,7 +88,7 @@ bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
 # Fuzz targets are parts of two programs: ridge-fuzz (libFuzzer) and the driver, which runs them
 # without it. The first and fuzz/driver share sanitized objects; fuzz-driver has those of $(CC).
 fuzz_sources := $(filter-out tests/fuzz/driver.c tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
-fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(fuzz_sources) src/record/symbols/cfi.c $(wildcard src/tensor/weights/*.c) \
+fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(fuzz_sources) src/abi/cfi.c src/record/symbols/elf.c src/record/symbols/line_table.c $(wildcard src/tensor/weights/*.c) \
     $(filter-out src/bench/% src/cmd/% src/abi/% src/machine/% src/device/% src/gen/% src/query/% src/record/% src/tensor/%,$(sources)))
 fuzz_mains := $(BUILD)/fuzz/tests/fuzz/libfuzzer.o $(BUILD)/fuzz/tests/fuzz/driver.o
 fuzz_programs := $(if $(FUZZ_CC),$(BUILD)/fuzz/ridge-fuzz $(BUILD)/fuzz/driver)
@@ -95,9 +97,11 @@ driver_objects := $(patsubst %.c,$(BUILD)/%.o,$(fuzz_sources) tests/fuzz/driver.
 # The runtime as a library: what include/ridge.h declares is all that it exports.
 runtime_objects := $(filter $(foreach module,base trace abi device gen tensor,$(BUILD)/src/$(module)/%),$(objects))
 version := $(shell sed -n 's/.*RIDGE_VERSION "\(.*\)"/\1/p' include/ridge.h)
-on_macos := $(filter Darwin,$(shell uname -s))
+on_macos := $(if $(MACOS),$(MACOS),$(filter Darwin,$(shell uname -s)))
 probe_library := $(if $(on_macos),libridge-probe.dylib,libridge-probe.so)
 probe_objects := $(probe_sources:%.c=$(BUILD)/%.o)
+# dyld needs the addresses of the functions that it replaces. Weak: the probe loads without Metal.
+probe_libs := $(if $(on_macos),$(if $(MACOS),-F$(BUILD)/sdk/Frameworks) -weak_framework Metal)
 # Interposes malloc(), so it is a library of its own, and only on Linux and without sanitizers.
 memory_library := $(if $(on_macos)$(SAN),,libridge-memory.so)
 preload_objects := $(preload_sources:%.c=$(BUILD)/%.o)
@@ -116,7 +120,7 @@ $(BUILD)/ridge-leaks: $(objects)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -fsanitize=leak -o $@ $(objects) $(LDLIBS)
 
 $(BUILD)/$(soname): $(runtime_objects)
-	$(call quiet,LINK)$(CC) $(if $(on_macos),-dynamiclib -install_name @rpath/$(soname),-shared -Wl$(comma)-soname$(comma)$(soname) -Wl$(comma)--as-needed) \
+	$(call quiet,LINK)$(CC) $(if $(on_macos),-dynamiclib -install_name @rpath/$(soname) -Wl$(comma)-dead_strip_dylibs,-shared -Wl$(comma)-soname$(comma)$(soname) -Wl$(comma)--as-needed) \
 	    $(LDFLAGS) -o $@ $(runtime_objects) $(LDLIBS)
 $(BUILD)/$(shared_library): $(BUILD)/$(soname)
 	@ln -sf $(soname) $@
@@ -126,8 +130,8 @@ $(BUILD)/$(shared_library): $(BUILD)/$(soname)
 $(BUILD)/probe-parts.a: $(probe_parts)
 	$(call quiet,AR  )rm -f $@; $(AR) rcs $@ $(probe_parts)
 $(BUILD)/$(probe_library): $(probe_objects) $(BUILD)/probe-parts.a
-	$(call quiet,LINK)$(CC) $(if $(on_macos),-dynamiclib,-shared -Wl$(comma)-soname$(comma)$(probe_library) -Wl$(comma)-z$(comma)nodelete $(if $(SAN),,-Wl$(comma)-z$(comma)defs)) \
-	    $(LDFLAGS) -o $@ $(probe_objects) $(BUILD)/probe-parts.a -ldl -pthread
+	$(call quiet,LINK)$(CC) $(if $(on_macos),-dynamiclib -install_name @rpath/$(probe_library),-shared -Wl$(comma)-soname$(comma)$(probe_library) -Wl$(comma)-z$(comma)nodelete $(if $(SAN),,-Wl$(comma)-z$(comma)defs)) \
+	    $(LDFLAGS) -o $@ $(probe_objects) $(BUILD)/probe-parts.a $(probe_libs) -ldl -pthread
 
 $(BUILD)/libridge-memory.so: $(preload_objects) $(BUILD)/$(probe_library)
 	$(call quiet,LINK)$(CC) -shared -static-libgcc -Wl,-soname,libridge-memory.so -Wl,-z,nodelete -Wl,-z,defs \
@@ -147,6 +151,15 @@ $(BUILD)/conformance: $(conformance_objects) $(library)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(conformance_objects) $(library) $(LDLIBS)
 
 $(bench_programs): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(library)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
+
+# Programs that make the recordings of tests/compare.
+$(BUILD)/compare/%: $(BUILD)/tests/compare/%.o $(library)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
+
+$(BUILD)/corpus/crop: $(BUILD)/tests/corpus/crop.o $(library)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
 
@@ -218,6 +231,13 @@ test-long: test-programs $(fuzz_programs) $(BUILD)/ridge-leaks
 	@$(MAKE) --no-print-directory BUILD="$(BUILD)/sanitized" SAN=address,undefined CFLAGS="-O1 -g1" test-programs
 	BUILD="$(BUILD)" CC="$(CC)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
 
+# For macOS, without an SDK; see docs/macos.md. zstd is Homebrew's or MacPorts'.
+macos_zstd := -Wl,-rpath,@executable_path/../lib -Wl,-rpath,/opt/homebrew/lib -Wl,-rpath,/usr/local/lib -Wl,-rpath,/opt/local/lib
+macos:
+	@zig=$$(scripts/find-zig) && for row in arm64:aarch64 x86_64:x86_64; do \
+	    $(MAKE) --no-print-directory MACOS=$${row%:*} BUILD="$(BUILD)/macos/$${row%:*}" AR="$$zig ar" \
+	        CC="$$zig cc -target $${row#*:}-macos.13.0" LDFLAGS="$(macos_zstd)" all || exit 1; done
+
 fuzz: $(fuzz_programs)
 	BUILD="$(BUILD)" FUZZ_MISSING="$(FUZZ_MISSING)" scripts/fuzz $${SECONDS_EACH:-600} $(FUZZ_TARGETS)
 
@@ -234,17 +254,17 @@ bench-overhead: all
 corpus-score: $(BUILD)/ridge
 	RIDGE="$(BUILD)/ridge" python3 -B tests/corpus/score.py --bar
 	RIDGE="$(BUILD)/ridge" python3 -B tests/corpus/whatif_pairs.py --bar
-corpus-generate: all
+corpus-generate: all $(BUILD)/corpus/crop
 	BUILD="$(BUILD)" CC="$(CC)" tests/corpus/generate --out tests/corpus/traces
 
 # How many small faults do the tests notice? By hand: it takes minutes. See tests/mutants/README.md.
 MUTANTS ?= 300
 SEED ?= 1
 ONLY ?=
-mutants: all $(BUILD)/unit
+mutants: all $(BUILD)/unit $(BUILD)/fuzz-driver
 	@CC="$(CC)" MUTANT_FLAGS="$(CPPFLAGS) $(filter-out -O% -g,$(CFLAGS))" MUTANT_LIBRARIES="$(LDLIBS)" \
 	    MUTANT_RIDGE="$(objects)" MUTANT_UNIT="$(unit_objects) $(library) $(probe_objects)" \
-	    MUTANT_PROBE="$(probe_objects)" MUTANT_PROBE_PARTS="$(probe_parts)" \
+	    MUTANT_FUZZ="$(driver_objects) $(library)" MUTANT_PROBE="$(probe_objects)" MUTANT_PROBE_PARTS="$(probe_parts)" \
 	    tests/mutants/run.py --build "$(BUILD)" --count $(MUTANTS) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) \
 	    $(MUTANT_OPTIONS)
 
@@ -320,12 +340,13 @@ help:
 	@echo 'make format       format all sources'
 	@echo 'make install      into PREFIX=$(PREFIX) (below DESTDIR); make uninstall undoes it'
 	@echo 'make wheel        a Python wheel in $(BUILD)/wheel, for pip install; pip install . builds it too'
+	@echo 'make macos        build for macOS (arm64 and x86-64) in $(BUILD)/macos, with zig'
 	@echo 'make clean        remove $(BUILD)'
 	@echo 'Settings: BUILD=DIR CC=COMPILER CFLAGS=... SAN=SANITIZERS V=1 RIDGE_NO_INSTALL=1'
 
 FORCE:
-.PHONY: all test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install wheel uninstall clean help FORCE
+.PHONY: all test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install macos wheel uninstall clean help FORCE
 .SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_mains) $(driver_objects) $(embedded_objects:.o=.c)
--include $(objects:.o=.d) $(probe_objects:.o=.d) $(preload_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
+-include $(objects:.o=.d) $(probe_objects:.o=.d) $(preload_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d) $(BUILD)/tests/corpus/crop.d
 -include $(fuzz_objects:.o=.d) $(fuzz_mains:.o=.d) $(driver_objects:.o=.d)
 endif

@@ -175,7 +175,7 @@ double limits_published_peak(const struct limits *limits, enum device_limit limi
     return 0;
 }
 
-/* A copy that was seen tells more about the link than the data sheet: the slot may be narrower. */
+/* A measured copy rate overrides the published link rate: the slot may have fewer lanes. */
 static bool is_link(enum device_limit limit) {
     return limit == DEVICE_LIMIT_TO_DEVICE_PINNED || limit == DEVICE_LIMIT_TO_HOST_PINNED;
 }

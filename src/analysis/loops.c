@@ -245,7 +245,7 @@ static enum step_kind compare(const struct turn_finder *finder, uint32_t name) {
     return name == finder->repeated && finder->seen ? REPEATED : SAME_TURN;
 }
 
-/* A kernel's name tells more than the call's. */
+/* Of a launch, the name of its kernel; of any other call, its own name. */
 static uint32_t *call_names(const struct model *model, struct status *status) {
     const struct trace *trace = model->trace;
     uint32_t *names = memory_allocate(trace->call.count + 1, sizeof *names, status);

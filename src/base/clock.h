@@ -11,9 +11,14 @@ static inline int64_t clock_read(clockid_t clock) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* The monotonic clock: the clock of all intervals and of every recorded event. */
+/* The monotonic clock: the clock of all intervals and of every recorded event. On macOS it is Mach
+ * absolute time, as GPU times are; CLOCK_MONOTONIC counts microseconds there. */
 static inline int64_t clock_now(void) {
+#ifdef __APPLE__
+    return (int64_t)clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
+#else
     return clock_read(CLOCK_MONOTONIC);
+#endif
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/process.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,11 @@
 #ifdef __linux__
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#endif
+
+#ifdef __APPLE__
+#include <crt_externs.h>
+#include <mach-o/dyld.h>
 #endif
 
 #include "base/checksum.h"
@@ -23,10 +29,14 @@ void process_host(char name[PROCESS_NAME_SIZE]) {
 
 #if defined(__linux__)
 
-void process_name(char name[PROCESS_NAME_SIZE]) {
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+void process_path(char path[PROCESS_PATH_SIZE]) {
+    ssize_t length = readlink("/proc/self/exe", path, PROCESS_PATH_SIZE - 1);
     path[length > 0 ? length : 0] = 0;
+}
+
+void process_name(char name[PROCESS_NAME_SIZE]) {
+    char path[PROCESS_PATH_SIZE];
+    process_path(path);
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     size_t kept = strnlen(base, PROCESS_NAME_SIZE - 1);
     memcpy(name, base, kept);
@@ -56,6 +66,17 @@ void process_thread_name(char name[PROCESS_NAME_SIZE]) {
 
 #else
 
+/* dyld's path may be a symbolic link. */
+void process_path(char path[PROCESS_PATH_SIZE]) {
+    path[0] = 0;
+#ifdef __APPLE__
+    char given[PROCESS_PATH_SIZE], real[PATH_MAX];
+    uint32_t size = sizeof given;
+    if (_NSGetExecutablePath(given, &size) == 0 && realpath(given, real))
+        memcpy(path, real, strlen(real) + 1);
+#endif
+}
+
 void process_name(char name[PROCESS_NAME_SIZE]) {
     const char *program = "";
 #ifdef __APPLE__
@@ -67,9 +88,13 @@ void process_name(char name[PROCESS_NAME_SIZE]) {
 }
 
 void process_command(struct buffer *command) {
-    char name[PROCESS_NAME_SIZE];
-    process_name(name);
-    buffer_string(command, name);
+#ifdef __APPLE__
+    char **arguments = *_NSGetArgv();
+    for (int i = 0; i < *_NSGetArgc() && arguments[i]; i++)
+        buffer_printf(command, "%s%s", i ? " " : "", arguments[i]);
+#else
+    (void)command;
+#endif
 }
 
 int64_t process_thread_id(void) {

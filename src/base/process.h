@@ -10,6 +10,9 @@ enum { PROCESS_NAME_SIZE = 256 };
 
 /* The name of the executable, without its directory; "" if unknown, as for all of these. */
 void process_name(char name[PROCESS_NAME_SIZE]);
+/* The path of the executable. */
+enum { PROCESS_PATH_SIZE = 4096 };
+void process_path(char path[PROCESS_PATH_SIZE]);
 void process_host(char name[PROCESS_NAME_SIZE]);
 /* The command line, with words separated by spaces. */
 void process_command(struct buffer *command);

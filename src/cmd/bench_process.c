@@ -12,31 +12,18 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/process.h"
 #include "base/temporary.h"
-
-#if defined(__APPLE__)
-#include <mach-o/dyld.h>
-#endif
 
 extern char **environ;
 
-enum { WORDS_MAX = 160, PATH_SIZE = 4096 };
+enum { WORDS_MAX = 160 };
 #define MESSAGE_PREFIX "ridge bench: "
 
-static bool own_path(char path[PATH_SIZE]) {
-#if defined(__APPLE__)
-    uint32_t size = PATH_SIZE;
-    return _NSGetExecutablePath(path, &size) == 0;
-#else
-    ssize_t length = readlink("/proc/self/exe", path, PATH_SIZE - 1);
-    path[length > 0 ? length : 0] = 0;
-    return length > 0;
-#endif
-}
-
 bool bench_process_can(void) {
-    char path[PATH_SIZE];
-    return own_path(path) && access(path, X_OK) == 0;
+    char path[PROCESS_PATH_SIZE];
+    process_path(path);
+    return *path && access(path, X_OK) == 0;
 }
 
 struct words {
@@ -91,9 +78,10 @@ static bool round_failed(int error_output, struct status *status) {
 }
 
 static bool spawn(struct words *words, int error_output, pid_t *child, struct status *status) {
-    char path[PATH_SIZE];
+    char path[PROCESS_PATH_SIZE];
     posix_spawn_file_actions_t actions;
-    if (!own_path(path))
+    process_path(path);
+    if (!*path)
         return status_fail_errno(status, "cannot find ridge itself");
     words->words[0] = path;
     setenv(BENCH_ROUND_VARIABLE, "1", 1);

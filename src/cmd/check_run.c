@@ -14,30 +14,18 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "base/temporary.h"
 #include "cmd/check.h"
 #include "import/import.h"
 
-#if defined(__APPLE__)
-#include <mach-o/dyld.h>
-#endif
-
 extern char **environ;
 
-enum { WORDS_MAX = 512, PATH_SIZE = 4096, TAIL_SIZE = 400, PRINTED_SIZE = 1 << 20 };
+enum { WORDS_MAX = 512, TAIL_SIZE = 400, PRINTED_SIZE = 1 << 20 };
 
-static bool own_path(char path[PATH_SIZE], struct status *status) {
-#if defined(__APPLE__)
-    uint32_t size = PATH_SIZE;
-    if (_NSGetExecutablePath(path, &size) == 0)
-        return true;
-#else
-    ssize_t length = readlink("/proc/self/exe", path, PATH_SIZE - 1);
-    path[length > 0 ? length : 0] = 0;
-    if (length > 0)
-        return true;
-#endif
-    return status_fail_errno(status, "cannot find ridge itself");
+static bool own_path(char path[PROCESS_PATH_SIZE], struct status *status) {
+    process_path(path);
+    return *path || status_fail_errno(status, "cannot find ridge itself");
 }
 
 /* ---- starting ---- */
@@ -59,11 +47,12 @@ static void read_tail(const char *log, char tail[TAIL_SIZE]) {
 static bool failed(const char *what, int ended, const char *log, struct status *status) {
     char tail[TAIL_SIZE];
     read_tail(log, tail);
+    const char *printed = *tail ? ": " : " nothing";
     if (WIFSIGNALED(ended))
-        return status_fail(status, STATUS_IO, "%s was killed by signal %d; it printed: %s", what,
-                           WTERMSIG(ended), tail);
-    return status_fail(status, STATUS_IO, "%s exited with status %d; it printed: %s", what,
-                       WEXITSTATUS(ended), tail);
+        return status_fail(status, STATUS_IO, "%s was killed by signal %d; it printed%s%s", what,
+                           WTERMSIG(ended), printed, tail);
+    return status_fail(status, STATUS_IO, "%s exited with status %d; it printed%s%s", what,
+                       WEXITSTATUS(ended), printed, tail);
 }
 
 static bool start(const char *const *words, const char *log, pid_t *child, struct status *status) {
@@ -76,6 +65,11 @@ static bool start(const char *const *words, const char *log, pid_t *child, struc
     errno = posix_spawnp(child, words[0], &actions, NULL, (char *const *)words, environ);
     posix_spawn_file_actions_destroy(&actions);
     return errno == 0 || status_fail_errno(status, "cannot start %s", words[0]);
+}
+
+static double cpu_ns(const struct rusage *usage) {
+    return ((double)usage->ru_utime.tv_sec + (double)usage->ru_stime.tv_sec) * 1e9 +
+           ((double)usage->ru_utime.tv_usec + (double)usage->ru_stime.tv_usec) * 1e3;
 }
 
 static bool run_words(const char *const *words, const char *what, const char *log,
@@ -91,6 +85,8 @@ static bool run_words(const char *const *words, const char *what, const char *lo
             return status_fail_errno(status, "cannot wait for %s", what);
     values->values[METRIC_WALL] = (double)(clock_now() - began);
     values->known[METRIC_WALL] = true;
+    values->values[METRIC_CPU] = cpu_ns(&usage);
+    values->known[METRIC_CPU] = values->values[METRIC_CPU] > 0;
 #if defined(__APPLE__)
     values->values[METRIC_MEMORY] = (double)usage.ru_maxrss;
 #else
@@ -219,7 +215,7 @@ static bool read_trace(const char *path, struct run_values *values, struct statu
 
 static bool run_recorded(const struct check_measure *measure, const char *const *words,
                          const char *trace, struct run_values *values, struct status *status) {
-    char path[PATH_SIZE];
+    char path[PROCESS_PATH_SIZE];
     const char *all[WORDS_MAX] = {path,       "record", "--quiet", "--force", "--no-sampling",
                                   "--output", trace,    "--"};
     size_t count = 8;

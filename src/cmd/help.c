@@ -5,36 +5,11 @@
 
 #include "base/output.h"
 #include "cmd/options.h"
-
-enum { WIDTH = 80 };
+#include "cmd/terminal.h"
 
 static int finish_page(const struct command_line *line, struct output *output) {
     struct status status;
     return output_commit(output, &status) ? 0 : command_fail(line, &status);
-}
-
-/* Words of `text` up to `length`, in lines of at most WIDTH columns that begin at `indent`; the
- * cursor stands at column `at`. */
-static void wrap(struct output *output, const char *text, size_t length, size_t indent, size_t at) {
-    const char *end = text + length;
-    while (text < end) {
-        size_t word = strcspn(text, " \n");
-        if (word > (size_t)(end - text))
-            word = (size_t)(end - text);
-        if (at > indent && at + 1 + word > WIDTH) {
-            output_printf(output, "\n%*s", (int)indent, "");
-            at = indent;
-        } else if (at > indent) {
-            output_printf(output, " ");
-            at++;
-        }
-        output_write(output, text, word);
-        at += word;
-        text += word;
-        while (text < end && (*text == ' ' || *text == '\n'))
-            text++;
-    }
-    output_printf(output, "\n");
 }
 
 /* Paragraphs are parted by an empty line; a line that begins with a space stays as it is. */
@@ -47,7 +22,7 @@ static void print_details(struct output *output, const char *text) {
         } else {
             while (*end && !(end[0] == '\n' && (end[1] == '\n' || end[1] == ' ' || !end[1])))
                 end++;
-            wrap(output, text, (size_t)(end - text), 0, 0);
+            print_text_wrapped(output, (struct text){text, (size_t)(end - text)}, 0);
         }
         if (*end == '\n')
             end++;
@@ -74,7 +49,7 @@ static void print_options(struct output *output, const struct command_option *op
             output_printf(output, "%s\n%*s", label, COLUMN, "");
         else
             output_printf(output, "%-*s", COLUMN, label);
-        wrap(output, option->help, strlen(option->help), COLUMN, COLUMN);
+        print_wrapped(output, option->help, COLUMN);
     }
     output_printf(output, "  -h, --help              this text\n");
 }
@@ -92,7 +67,8 @@ static void print_examples(struct output *output, const char *examples) {
                 at = 0;
             }
             output_printf(output, "%*s# ", (int)(COLUMN - at), "");
-            wrap(output, examples + command + 1, length - command - 1, COLUMN + 2, COLUMN + 2);
+            print_text_wrapped(output, (struct text){examples + command + 1, length - command - 1},
+                               COLUMN + 2);
         } else {
             output_printf(output, "\n");
         }

@@ -162,26 +162,33 @@ void pager_finish(void) {
     pager = 0;
 }
 
-/* Breaks at spaces only: paths and commands stay whole, to be copied. */
-
-void print_wrapped(struct output *output, const char *text, size_t indent) {
-    size_t at = indent;
-    while (*text) {
-        size_t word = strcspn(text, " ");
-        size_t width = table_text_width((struct text){text, word});
-        if (at > indent && at + 1 + width > WRAPPED_WIDTH) {
+/* Breaks at white space only: paths and commands stay whole, to be copied. */
+void print_text_wrapped(struct output *output, struct text text, size_t indent) {
+    const char *word = text.data, *end = text.data + text.length;
+    size_t column = indent;
+    while (word < end) {
+        size_t length = 0;
+        while (word + length < end && word[length] != ' ' && word[length] != '\n')
+            length++;
+        size_t width = table_text_width((struct text){word, length});
+        if (column > indent && column + 1 + width > WRAPPED_WIDTH) {
             output_printf(output, "\n%*s", (int)indent, "");
-            at = indent;
-        } else if (at > indent) {
+            column = indent;
+        } else if (column > indent) {
             output_printf(output, " ");
-            at++;
+            column++;
         }
-        output_write(output, text, word);
-        at += width;
-        text += word;
-        text += strspn(text, " ");
+        output_write(output, word, length);
+        column += width;
+        word += length;
+        while (word < end && (*word == ' ' || *word == '\n'))
+            word++;
     }
     output_printf(output, "\n");
+}
+
+void print_wrapped(struct output *output, const char *text, size_t indent) {
+    print_text_wrapped(output, (struct text){text, strlen(text)}, indent);
 }
 
 enum { COLUMNS_MAX = 160, COLUMNS_ELSEWHERE = 80 };

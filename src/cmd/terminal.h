@@ -3,6 +3,7 @@
 #define RIDGE_CMD_TERMINAL_H
 
 #include "base/output.h"
+#include "base/text.h"
 
 /* The terminal's columns; 0 for a file or a pipe. */
 unsigned terminal_width(const struct output *output);
@@ -15,6 +16,7 @@ enum { WRAPPED_WIDTH = 80 };
 /* Words in lines of at most WRAPPED_WIDTH columns that begin at `indent`, where the first one
  * stands already; ends the last line. */
 void print_wrapped(struct output *output, const char *text, size_t indent);
+void print_text_wrapped(struct output *output, struct text text, size_t indent);
 
 /* Starts $RIDGE_PAGER, $PAGER or less and makes standard output its input. Does nothing, and
  * returns false, where standard output is no terminal, or the pager is "" or "cat". less quits by

@@ -150,9 +150,7 @@ static struct text device_text(const struct diagnosis *diagnosis, const uint32_t
     return trace_text(diagnosis->trace, column[source->devices[0].id]);
 }
 
-/* Kernels on a CPU also slow down when other programs run: without a recorded clock that is no sign
- * of throttling. */
-static bool runs_on_cpu(const struct diagnosis *diagnosis) {
+bool judges_cpu(const struct diagnosis *diagnosis) {
     return text_starts(device_text(diagnosis, diagnosis->trace->device.label), "cpu");
 }
 
@@ -204,10 +202,17 @@ static void describe_slowdown(struct diagnosis *diagnosis, struct finding *findi
                 remedy_of(diagnosis, finding->remark));
 }
 
+/* Kernels on a CPU also slow down when other programs run: without a recorded clock that is no sign
+ * of throttling. */
+static bool is_throttled(const struct diagnosis *diagnosis, const struct clock_facts *clock) {
+    return is_slowed(clock, &diagnosis->facts.drift) &&
+           (is_below_max(clock) || !judges_cpu(diagnosis));
+}
+
 void diagnose_clock(struct diagnosis *diagnosis) {
     struct clock_facts clock = find_clock(diagnosis);
     const struct drift *drift = &diagnosis->facts.drift;
-    if (!is_slowed(&clock, drift) || (runs_on_cpu(diagnosis) && !is_below_max(&clock)))
+    if (!is_throttled(diagnosis, &clock))
         return;
     const struct prediction *full = predict_alone(diagnosis, CHANGE_FULL_CLOCK);
     bool known = is_below_max(&clock) && full->applicable && full->gain > 0;

@@ -29,7 +29,10 @@ struct diagnosis {
     bool predicted[CHANGE_COUNT]; /* alone[] is filled in */
     struct prediction alone[CHANGE_COUNT];
     uint32_t *data_loading_range; /* by string id; see data_loading_range() */
-    struct finding discarded;     /* returned by diagnose_add() after a failure */
+    /* Of the samples in the idle time of host code: below frames that load data or compile. */
+    double loading_share, compiling_share;
+    uint32_t loader;          /* string id of a function that loads data */
+    struct finding discarded; /* returned by diagnose_add() after a failure */
     struct status *status;
     bool failed; /* *status has the reason */
 };
@@ -40,6 +43,8 @@ diagnose_rule diagnose_compilation, diagnose_allocation, diagnose_transfers, dia
     diagnose_clock, diagnose_memory, diagnose_cpu, diagnose_communication, diagnose_catalogue;
 /* Adds the first finding when no rule found anything significant: healthy or unknown. */
 void diagnose_healthy(struct diagnosis *diagnosis);
+/* The judged device is a CPU. */
+bool judges_cpu(const struct diagnosis *diagnosis);
 /* One gap is more than half of a run without steps, and no finding recovers half of that gap. */
 bool has_dominant_gap(const struct diagnosis *diagnosis);
 /* Adds the lines of the program to the evidence of the findings. */

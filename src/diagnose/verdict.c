@@ -235,13 +235,8 @@ static char *whole_percent(double share, char text[FORMAT_SIZE]) {
     return text;
 }
 
-static const char *device_text(const struct diagnosis *diagnosis) {
-    const struct diagnose_source *source = diagnosis->source;
-    if (source->device_count == 0)
-        return "The GPU";
-    const struct trace *trace = diagnosis->trace;
-    struct text label = trace_text(trace, trace->device.label[source->devices[0].id]);
-    return text_starts(label, "cpu") ? "The CPU device" : "The GPU";
+static const char *device_subject(const struct diagnosis *diagnosis) {
+    return judges_cpu(diagnosis) ? "The CPU device" : "The GPU";
 }
 
 static const char *judged_text(const struct diagnosis *diagnosis) {
@@ -275,11 +270,11 @@ static void write_cost(struct diagnosis *diagnosis, const struct finding *first,
     whole_percent(idle, idle_percent);
     whole_percent(gain, gain_percent);
     if (explains_idle(diagnosis, first))
-        buffer_printf(line, "%s is idle %s of the time, %s%s.", device_text(diagnosis),
+        buffer_printf(line, "%s is idle %s of the time, %s%s.", device_subject(diagnosis),
                       idle_percent, gain < 0.9 * idle ? "mostly " : "",
                       headlines[first->kind].idle);
     else if (headlines[first->kind].idle && gain <= idle)
-        buffer_printf(line, "%s is idle %s of the time. %s about %s.", device_text(diagnosis),
+        buffer_printf(line, "%s is idle %s of the time. %s about %s.", device_subject(diagnosis),
                       idle_percent, cost_text(first), gain_percent);
     else
         buffer_printf(line, "%s about %s of the time.", cost_text(first), gain_percent);
@@ -365,7 +360,7 @@ static void write_headline(struct diagnosis *diagnosis, const struct finding *fi
         diagnose_set_text(diagnosis, &verdict->manager, "%s", first->headline);
     else if (first->kind == FINDING_HEALTHY)
         diagnose_set_text(
-            diagnosis, &verdict->manager, "%s is busy %s of the time. %s.", device_text(diagnosis),
+            diagnosis, &verdict->manager, "%s is busy %s of the time. %s.", device_subject(diagnosis),
             whole_percent(share_of(facts->busy, facts->window), percent), no_gain_text(verdict));
     else if (first->kind == FINDING_UNDECIDED && kernels_are_missing(facts))
         diagnose_set_text(diagnosis, &verdict->manager,

@@ -1,19 +1,17 @@
-/* Linux lists the children of each thread. On other systems only the processes in the spool are
- * known. All processes of the program are descendants of the recorder, which is a subreaper.
- * Counters are written when they change.
+/* On Linux all processes of the program are descendants of the recorder, which is a subreaper. On
+ * macOS a process whose parent has ended stays in the list, if a walk has seen it before. Counters
+ * are written when they change.
  */
 #include "record/processes.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/process.h"
+#include "record/process_facts.h"
 #include "spool/spool.h"
 
 enum {
@@ -21,11 +19,10 @@ enum {
     COUNTERS_MAX = 256,    /* processes with their own counter */
     PROCESSES_MAX = 10000, /* alive at the same time */
     WALK_SHARE = 100,      /* a walk of duration t is followed by a pause of 100 t */
-    CHILDREN_SIZE = 4096,  /* of a children list, read in pieces */
 };
 
 struct process {
-    int64_t pid;
+    int64_t pid, started;
     int64_t resident; /* bytes, as last written; -1: never */
     char name[NAME_SIZE];
     bool is_visited;                /* by the current walk */
@@ -58,35 +55,6 @@ void processes_finish(struct processes *processes) {
     memset(processes, 0, sizeof *processes);
 }
 
-#ifdef __linux__
-
-/* The first bytes of /proc/PID/FILE, zero-terminated. Returns 0 when the process has ended. */
-static size_t read_proc_file(int64_t pid, const char *file, char *content, size_t capacity) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%lld/%s", (long long)pid, file);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, content, capacity - 1) : 0;
-    if (fd >= 0)
-        close(fd);
-    content[length > 0 ? length : 0] = 0;
-    return length > 0 ? (size_t)length : 0;
-}
-
-static void read_name(int64_t pid, char name[NAME_SIZE]) {
-    size_t length = read_proc_file(pid, "comm", name, NAME_SIZE);
-    if (length > 0 && name[length - 1] == '\n')
-        name[length - 1] = 0;
-}
-
-static int64_t read_resident(int64_t pid) {
-    char content[128];
-    long long pages;
-    if (!read_proc_file(pid, "statm", content, sizeof content) ||
-        sscanf(content, "%*s %lld", &pages) != 1 || pages < 0)
-        return 0;
-    return pages * (int64_t)sysconf(_SC_PAGESIZE);
-}
-
 static struct process *find_process(struct processes *processes, int64_t pid) {
     for (size_t i = 0; i < processes->alive_count; i++)
         if (processes->alive[i].pid == pid)
@@ -98,14 +66,17 @@ static bool add_process(struct processes *processes, int64_t pid, struct status 
     if (!GROW(processes->alive, &processes->alive_capacity, processes->alive_count + 1, status))
         return false;
     struct process *process = &processes->alive[processes->alive_count++];
-    *process = (struct process){.pid = pid, .resident = -1};
+    *process = (struct process){.pid = pid, .started = process_facts_started(pid), .resident = -1};
     return true;
 }
 
 /* exec() may change the name, so it is read at each walk. */
-static bool visit_process(struct processes *processes, int64_t pid, struct status *status) {
+static bool visit_process(void *context, int64_t pid, struct status *status) {
+    struct processes *processes = context;
     char name[NAME_SIZE] = "";
     struct process *process = find_process(processes, pid);
+    if (pid == getpid())
+        return true;
     if (!process) {
         if (processes->alive_count >= PROCESSES_MAX)
             return true;
@@ -114,56 +85,13 @@ static bool visit_process(struct processes *processes, int64_t pid, struct statu
         process = &processes->alive[processes->alive_count - 1];
     }
     process->is_visited = true;
-    read_name(pid, name);
+    process_facts_name(pid, name, sizeof name);
     if (strcmp(name, process->name) != 0 && *name) {
         memcpy(process->name, name, sizeof name);
         processes_row(processes, pid, text_of(name));
         process->counter = 0;
     }
     return true;
-}
-
-/* A pid may be split between two reads. */
-static bool visit_thread_children(struct processes *processes, const char *path,
-                                  struct status *status) {
-    char content[CHILDREN_SIZE];
-    size_t kept = 0;
-    bool ok = true;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return true;
-    for (ssize_t got; ok && (got = read(fd, content + kept, sizeof content - 1 - kept)) > 0;) {
-        char *at = content, *end;
-        content[kept + (size_t)got] = 0;
-        while ((end = strchr(at, ' ')) && ok) {
-            int64_t pid = strtoll(at, NULL, 10);
-            ok = pid <= 0 || pid == getpid() || visit_process(processes, pid, status);
-            at = end + 1;
-        }
-        kept = strlen(at);
-        if (kept >= sizeof content / 2)
-            break;
-        memmove(content, at, kept);
-    }
-    close(fd);
-    return ok;
-}
-
-static bool visit_children(struct processes *processes, int64_t pid, struct status *status) {
-    char path[96];
-    bool ok = true;
-    snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
-    DIR *threads = opendir(path);
-    for (struct dirent *entry; threads && ok && (entry = readdir(threads));) {
-        if (entry->d_name[0] == '.')
-            continue;
-        snprintf(path, sizeof path, "/proc/%lld/task/%.20s/children", (long long)pid,
-                 entry->d_name);
-        ok = visit_thread_children(processes, path, status);
-    }
-    if (threads)
-        closedir(threads);
-    return ok;
 }
 
 static void write_counter(struct processes *processes, int64_t now, uint32_t name, int64_t bytes) {
@@ -204,10 +132,13 @@ static bool walk_tree(struct processes *processes, int64_t now, struct status *s
     for (size_t i = 0; i < processes->alive_count; i++)
         processes->alive[i].is_visited = false;
     bool ok = processes->root ? visit_process(processes, processes->root, status)
-                              : visit_children(processes, (int64_t)getpid(), status);
-    for (size_t i = 0; i < processes->alive_count && ok; i++)
-        if (processes->alive[i].is_visited)
-            ok = visit_children(processes, processes->alive[i].pid, status);
+                              : process_facts_children(getpid(), visit_process, processes, status);
+    for (size_t i = 0; i < processes->alive_count && ok; i++) {
+        struct process *process = &processes->alive[i];
+        process->is_visited |= process_facts_is_orphan(process->pid, process->started);
+        if (process->is_visited)
+            ok = process_facts_children(process->pid, visit_process, processes, status);
+    }
     remove_ended(processes, now);
     processes->next_walk = now + (clock_now() - began) * WALK_SHARE;
     return ok;
@@ -229,7 +160,7 @@ bool processes_sample(struct processes *processes, int64_t now, struct status *s
     if (now >= processes->next_walk && !walk_tree(processes, now, status))
         return false;
     for (size_t i = 0; i < processes->alive_count; i++) {
-        int64_t bytes = read_resident(processes->alive[i].pid);
+        int64_t bytes = process_facts_resident(processes->alive[i].pid);
         look_for_apis(processes, &processes->alive[i], now);
         sum += bytes;
         if (i < COUNTERS_MAX)
@@ -241,12 +172,3 @@ bool processes_sample(struct processes *processes, int64_t now, struct status *s
     processes->last_sum = sum;
     return true;
 }
-
-#else
-
-bool processes_sample(struct processes *processes, int64_t now, struct status *status) {
-    (void)processes, (void)now, (void)status;
-    return true;
-}
-
-#endif

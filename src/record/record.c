@@ -33,6 +33,7 @@
 #include "record/environment.h"
 #include "record/path_template.h"
 #include "record/perf/perf_maps.h"
+#include "record/process_facts.h"
 #include "record/spool_folder.h"
 
 /* ---- Metadata ---------------------------------------------------------------------------- */
@@ -59,13 +60,17 @@ static void add_word(struct buffer *command, const char *word) {
     buffer_byte(command, '\'');
 }
 
-static void write_command(struct trace_writer *writer, char *const *words) {
-    struct buffer command = {0};
+void record_command_text(char *const *words, struct buffer *command) {
     for (char *const *word = words; *word; word++) {
         if (word != words)
-            buffer_byte(&command, ' ');
-        add_word(&command, *word);
+            buffer_byte(command, ' ');
+        add_word(command, *word);
     }
+}
+
+static void write_command(struct trace_writer *writer, char *const *words) {
+    struct buffer command = {0};
+    record_command_text(words, &command);
     trace_writer_meta(writer, META_COMMAND, buffer_as_text(&command));
     buffer_finish(&command);
 }
@@ -214,7 +219,18 @@ static void describe_cost(const struct record_summary *summary, struct buffer *l
     buffer_byte(lines, '\n');
 }
 
+static void describe_failure(const struct record_summary *summary, struct buffer *lines) {
+    buffer_string(lines, "no trace  ");
+    for (unsigned i = 0; i < summary->note_count; i++)
+        buffer_printf(lines, "%s%s", i ? "; " : "", summary->notes[i]);
+    buffer_byte(lines, '\n');
+}
+
 void record_describe(const struct record_summary *summary, struct buffer *lines) {
+    if (summary->no_trace) {
+        describe_failure(summary, lines);
+        return;
+    }
     describe_content(summary, lines);
     describe_losses(summary, lines);
     describe_cost(summary, lines);
@@ -453,6 +469,7 @@ static void write_notes(struct recording *recording) {
         trace_writer_meta_integer(writer, "target.cpu_ns", summary->target_ns);
     }
     trace_writer_meta_integer(writer, "recorder.cpu_ns", summary->recorder_ns);
+    apis_write_versions(&recording->rows.apis, writer);
     if (summary->probe_ns >= 0)
         trace_writer_meta_integer(writer, "probe.cost_ns", summary->probe_ns);
 }
@@ -570,19 +587,7 @@ bool record_program(const struct record_options *options, struct record_summary 
  * them; `words` ends with NULL. */
 static void read_command_line(pid_t pid, char *content, size_t capacity, char **words,
                               size_t words_max) {
-    static const char *const files[] = {"cmdline", "comm"};
-    size_t length = 0, count = 0;
-    char path[64];
-    for (size_t i = 0; i < ARRAY_COUNT(files) && length == 0; i++) {
-        snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, files[i]);
-        FILE *file = fopen(path, "re");
-        length = file ? fread(content, 1, capacity - 1, file) : 0;
-        if (file)
-            fclose(file);
-    }
-    content[length] = 0;
-    if (length && content[length - 1] == '\n')
-        content[--length] = 0;
+    size_t length = process_facts_command(pid, content, capacity), count = 0;
     for (size_t at = 0; at < length && count + 1 < words_max; at += strlen(content + at) + 1)
         words[count++] = content + at;
     if (count == 0)

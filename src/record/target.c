@@ -24,6 +24,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "record/process_facts.h"
 #include "spool/spool.h"
 
 /* SIGCHLD only wakes ridge. SIGXFSZ and SIGPIPE are ignored, because a failed write suffices. */
@@ -241,6 +242,11 @@ static bool explain_exec_error(const char *program, int reason, struct status *s
     return status_fail_errno(status, "cannot execute '%s'", program);
 }
 
+int target_exec_error(const char *program, int reason, struct status *status) {
+    explain_exec_error(program, reason, status);
+    return exec_exit_status(reason);
+}
+
 bool target_exec(struct target *target, const char *program, struct status *status) {
     int reason = 0;
     ssize_t got;
@@ -267,23 +273,20 @@ int target_run_unrecorded(char *const *command, bool pipe_was_ignored, struct st
 #endif
     execvp(command[0], command);
     int reason = errno;
-    explain_exec_error(command[0], reason, status);
-    return exec_exit_status(reason);
+    return target_exec_error(command[0], reason, status);
+}
+
+static bool count_child(void *count, int64_t pid, struct status *status) {
+    (void)pid, (void)status;
+    ++*(unsigned *)count;
+    return true;
 }
 
 /* The number of ridge's children. */
 static unsigned count_children(void) {
     unsigned count = 0;
-#ifdef __linux__
-    char path[64];
-    long pid;
-    snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
-    FILE *list = fopen(path, "re");
-    while (list && fscanf(list, "%ld", &pid) == 1)
-        count++;
-    if (list)
-        fclose(list);
-#endif
+    struct status ignored;
+    process_facts_children(getpid(), count_child, &count, &ignored);
     return count ? count : 1;
 }
 
@@ -305,19 +308,9 @@ static bool reap_all(struct target *target) {
     }
 }
 
-/* Whether the process that ridge is attached to has ended, or ridge is to stop. A zombie, which its
- * parent has not reaped, still takes signals. */
+/* Whether the process that ridge is attached to has ended, or ridge is to stop. */
 static bool attached_has_ended(struct target *target) {
-    char path[64], content[512] = "";
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)target->pid);
-    FILE *file = fopen(path, "re");
-    size_t length = file ? fread(content, 1, sizeof content - 1, file) : 0;
-    if (file)
-        fclose(file);
-    content[length] = 0;
-    const char *state = strrchr(content, ')');
-    bool gone = kill(target->pid, 0) != 0 && errno == ESRCH;
-    if ((gone || (state && (state[2] == 'Z' || state[2] == 'X'))) && !target->ended) {
+    if (!target->ended && process_facts_has_ended(target->pid)) {
         target->ended = true;
         target->ended_at = clock_now();
     }

@@ -1,6 +1,7 @@
 /* schedstat has the exact times of the scheduler, stat divides the running time into user and
  * kernel mode, and syscall names the system call of a blocked thread and its arguments.
  */
+#ifndef __APPLE__ /* there: process_facts_macos.c */
 #include "record/thread_files.h"
 
 #include <errno.h>
@@ -92,3 +93,10 @@ bool thread_files_block(int64_t pid, int64_t tid, struct blocking *blocking) {
     blocking->on = blocking_reason(blocking);
     return true;
 }
+
+bool thread_files_name(int64_t pid, int64_t tid, char *name, size_t capacity) {
+    size_t length = read_file(pid, tid, "comm", name, capacity);
+    name[strcspn(name, "\n")] = 0;
+    return length > 0;
+}
+#endif

@@ -21,6 +21,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef __APPLE__
+#include <crt_externs.h>
+#endif
 
 #include "base/clock.h"
 #include "spool/lock.h"
@@ -147,6 +150,26 @@ uint64_t spool_pid_space(void) {
     return stat("/proc/self/ns/pid", &info) == 0 ? (uint64_t)info.st_ino : 0;
 }
 
+#ifdef __APPLE__
+
+/* The arguments, separated by spaces, as far as they fit. */
+static uint32_t read_command(char *command) {
+    char **arguments = *_NSGetArgv();
+    size_t length = 0;
+    for (int i = 0; i < *_NSGetArgc() && arguments[i]; i++) {
+        size_t word = strlen(arguments[i]);
+        if (length + word + 1 > SPOOL_COMMAND_MAX)
+            break;
+        if (i > 0)
+            command[length++] = ' ';
+        memcpy(command + length, arguments[i], word);
+        length += word;
+    }
+    return (uint32_t)length;
+}
+
+#else
+
 /* The arguments in /proc/self/cmdline, separated by spaces. */
 static uint32_t read_command(char *command) {
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -163,6 +186,8 @@ static uint32_t read_command(char *command) {
             command[i] = ' ';
     return (uint32_t)length;
 }
+
+#endif
 
 static bool make_header(struct spool *spool) {
     char name[64];

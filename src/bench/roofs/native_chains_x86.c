@@ -7,6 +7,7 @@
 #define _GNU_SOURCE /* syscall() */
 #endif
 #include "base/array.h"
+#include "base/x86.h"
 #include "bench/roofs/native_chains.h"
 
 #if defined(__x86_64__)
@@ -194,12 +195,10 @@ static bool always(void) {
 }
 /* These also check the register state that the system saves. */
 static bool has_avx2(void) {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return x86_supports("avx2") && x86_supports("fma");
 }
 static bool has_avx512(void) {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+    return x86_supports("avx512f") && x86_supports("avx512bw");
 }
 #ifdef HAVE_YOUNG_INSTRUCTIONS
 static bool has_vnni_256(void) {

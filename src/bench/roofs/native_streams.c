@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/x86.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -150,11 +151,10 @@ PASSES(avx512, __attribute__((target("avx512f"))), __m512i, _mm512_load_si512, _
        _mm512_stream_si512, _mm512_add_epi64)
 
 const struct native_stream *native_streams(unsigned *count) {
-    __builtin_cpu_init();
     *count = ARRAY_COUNT(streams_sse2);
-    return __builtin_cpu_supports("avx512f") ? streams_avx512
-           : __builtin_cpu_supports("avx2")  ? streams_avx2
-                                             : streams_sse2;
+    return x86_supports("avx512f") ? streams_avx512
+           : x86_supports("avx2")  ? streams_avx2
+                                   : streams_sse2;
 }
 #else
 typedef uint64_t words __attribute__((vector_size(16)));

@@ -18,6 +18,7 @@
 #endif
 
 #include "base/text.h"
+#include "base/x86.h"
 
 enum { CPU_ALIGNMENT = 64, CPU_QUEUES = 2, SHARED_MAX = 1 << 30 };
 
@@ -100,11 +101,10 @@ bool machine_threads(unsigned *threads, struct status *status) {
  */
 static const char *instruction_set(void) {
 #if defined(__x86_64__)
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("bmi2"))
+    if (!x86_supports("avx2") || !x86_supports("fma") || !x86_supports("bmi2"))
         return "sse2";
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
+    return x86_supports("avx512f") && x86_supports("avx512bw") && x86_supports("avx512dq") &&
+                   x86_supports("avx512vl")
                ? "avx512"
                : "avx2";
 #elif defined(__aarch64__)

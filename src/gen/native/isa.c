@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/x86.h"
 
 SIMD_DECLARE(const struct tile_functions, tile_functions)
 
@@ -14,14 +15,12 @@ static bool has_sse2(void) {
     return true;
 }
 static bool has_avx2(void) {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports(
-               "bmi2"); /* all CPUs with avx2 have f16c, which clang cannot query */
+    return x86_supports("avx2") && x86_supports("fma") &&
+           x86_supports("bmi2"); /* all CPUs with avx2 have f16c, which clang cannot query */
 }
 static bool has_avx512(void) {
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    return has_avx2() && x86_supports("avx512f") && x86_supports("avx512bw") &&
+           x86_supports("avx512dq") && x86_supports("avx512vl");
 }
 static const struct simd_isa isas[] = {
     {"sse2", 0, has_sse2, &tile_functions_sse2},

@@ -1,10 +1,8 @@
-/* Reads /proc. A thread that starts while the list is made is recorded if its creator was listed
+/* A thread that starts while the list is made is recorded if its creator was listed
  * before, because perf events are inherited.
  */
-#ifdef __linux__
 #include "record/perf/perf_attach.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "record/process_facts.h"
 
 enum { THREADS_MAX = 100000 };
 
@@ -20,49 +19,34 @@ struct listing {
     size_t count, capacity;
 };
 
-static bool add_thread(struct listing *listing, pid_t pid, pid_t tid, struct status *status) {
+struct threads_of {
+    struct listing *listing;
+    int64_t pid;
+};
+
+static bool add_thread(void *context, int64_t tid, struct status *status) {
+    const struct threads_of *of = context;
+    struct listing *listing = of->listing;
     if (listing->count == THREADS_MAX ||
         !GROW(listing->items, &listing->capacity, listing->count + 1, status))
         return listing->count == THREADS_MAX;
-    listing->items[listing->count++] = (struct perf_existing){.pid = pid, .tid = tid};
+    listing->items[listing->count++] = (struct perf_existing){.pid = (pid_t)of->pid, .tid = tid};
     return true;
 }
 
-static bool is_listed(const struct listing *listing, pid_t tid) {
+static bool is_listed(const struct listing *listing, int64_t pid) {
     for (size_t i = 0; i < listing->count; i++)
-        if (listing->items[i].tid == tid)
+        if (listing->items[i].pid == pid)
             return true;
     return false;
 }
 
-static bool add_process(struct listing *listing, pid_t pid, struct status *status) {
-    char path[64];
-    bool ok = add_thread(listing, pid, pid, status);
-    snprintf(path, sizeof path, "/proc/%ld/task", (long)pid);
-    DIR *threads = opendir(path);
-    for (struct dirent *entry; threads && ok && (entry = readdir(threads));) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (tid > 0 && tid != pid)
-            ok = add_thread(listing, pid, tid, status);
-    }
-    if (threads)
-        closedir(threads);
-    return ok;
-}
-
-/* The children of one thread are processes. */
-static bool add_children(struct listing *listing, struct perf_existing of, struct status *status) {
-    char path[96];
-    long child;
-    bool ok = true;
-    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)of.pid, (long)of.tid);
-    FILE *file = fopen(path, "re");
-    while (file && ok && fscanf(file, "%ld", &child) == 1)
-        if ((pid_t)child != getpid() && !is_listed(listing, (pid_t)child))
-            ok = add_process(listing, (pid_t)child, status);
-    if (file)
-        fclose(file);
-    return ok;
+/* The first thread of a process is its main thread: the kernel lists them by age. */
+static bool add_process(void *context, int64_t pid, struct status *status) {
+    struct listing *listing = context;
+    if (pid == getpid() || is_listed(listing, pid))
+        return true;
+    return process_facts_threads(pid, add_thread, &(struct threads_of){listing, pid}, status);
 }
 
 bool perf_attach_list(pid_t pid, struct perf_existing **list, size_t *count,
@@ -70,12 +54,14 @@ bool perf_attach_list(pid_t pid, struct perf_existing **list, size_t *count,
     struct listing listing = {0};
     bool ok = add_process(&listing, pid, status);
     for (size_t i = 0; i < listing.count && ok; i++) /* it grows meanwhile */
-        ok = add_children(&listing, listing.items[i], status);
+        if (i == 0 || listing.items[i].pid != listing.items[i - 1].pid)
+            ok = process_facts_children(listing.items[i].pid, add_process, &listing, status);
     *list = listing.items;
     *count = listing.count;
     return ok;
 }
 
+#ifdef __linux__
 /* "start-end perms offset device inode path" */
 static bool add_mapping(pid_t pid, char *line, struct symbols *symbols, struct status *status) {
     uint64_t start, end, offset;

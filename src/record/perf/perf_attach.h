@@ -10,7 +10,8 @@
 #include "record/symbols/symbols.h"
 
 struct perf_existing {
-    pid_t pid, tid;
+    pid_t pid;
+    int64_t tid;
     int64_t asleep_since; /* it slept at this time (CLOCK_MONOTONIC); 0: it ran */
 };
 

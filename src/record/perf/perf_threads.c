@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -25,17 +24,10 @@ static void set_name(struct perf_thread *thread, struct text name) {
 }
 
 /* For a thread that is needed before its first record arrives. */
-static void read_comm(struct perf_thread *thread) {
-    char path[80], name[64];
-    snprintf(path, sizeof path, "/proc/%lld/task/%lld/comm", (long long)thread->pid,
-             (long long)thread->tid);
-    FILE *file = fopen(path, "re");
-    if (file && fgets(name, sizeof name, file)) {
-        name[strcspn(name, "\n")] = 0;
+static void read_name(struct perf_thread *thread) {
+    char name[64];
+    if (thread_files_name(thread->pid, thread->tid, name, sizeof name))
         set_name(thread, text_of(name));
-    }
-    if (file)
-        fclose(file);
 }
 
 struct perf_thread *perf_threads_find(struct perf_threads *threads, int64_t pid, int64_t tid,
@@ -51,7 +43,7 @@ struct perf_thread *perf_threads_find(struct perf_threads *threads, int64_t pid,
         thread = &threads->items[threads->count++];
     }
     *thread = (struct perf_thread){.pid = pid, .tid = tid}; /* tids are reused */
-    read_comm(thread);
+    read_name(thread);
     return thread;
 }
 

@@ -1,14 +1,13 @@
 /* Without Linux there are no perf events: perf_open() fails. */
 #ifndef __linux__
 #include "record/perf/perf.h"
-#include "record/perf/thread_poll.h"
 
 #include <stddef.h>
 
 struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status) {
     (void)target, (void)options;
     status_fail(status, STATUS_UNSUPPORTED,
-                "perf events are only available on Linux; record with --no-sampling");
+                "this system has no perf events; record with --no-sampling");
     return NULL;
 }
 
@@ -91,29 +90,5 @@ uint32_t perf_stack_row(struct perf *perf, struct trace_writer *writer, int64_t 
 
 void perf_reset_rows(struct perf *perf) {
     (void)perf;
-}
-
-struct thread_poll *thread_poll_create(pid_t root) {
-    (void)root;
-    return NULL;
-}
-
-void thread_poll_destroy(struct thread_poll *poll) {
-    (void)poll;
-}
-
-bool thread_poll_read(struct thread_poll *poll, struct trace_writer *writer,
-                      struct status *status) {
-    (void)poll, (void)writer, (void)status;
-    return true;
-}
-
-void thread_poll_finish(struct thread_poll *poll, struct trace_writer *writer) {
-    (void)poll, (void)writer;
-}
-
-struct perf_threads *thread_poll_threads(struct thread_poll *poll) {
-    (void)poll;
-    return NULL;
 }
 #endif

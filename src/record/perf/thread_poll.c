@@ -1,7 +1,8 @@
 /* The states between two polls are written as running, then ready, then blocked. Times that exceed
  * the interval, because the scheduler updates its sums at its own pace, are carried to the next.
+ * Where ready times are not counted (macOS), the rest of an interval is blocked if the poll finds
+ * the thread waiting, and otherwise unknown: no state.
  */
-#ifdef __linux__
 #include "record/perf/thread_poll.h"
 
 #include "base/clock.h"
@@ -65,13 +66,16 @@ static struct polled *find_polled(struct thread_poll *poll, int64_t tid, struct 
 }
 
 /* The block that a poll sees began at the latest now; it stands for the rest of the interval. */
-static struct perf_block read_block(const struct perf_thread *thread, struct trace_writer *writer) {
+static bool read_block(const struct perf_thread *thread, struct trace_writer *writer,
+                       struct perf_block *block) {
     struct blocking blocking;
+    *block = (struct perf_block){0};
     if (!thread_files_block(thread->pid, thread->tid, &blocking))
-        return (struct perf_block){0};
-    return (struct perf_block){
+        return false;
+    *block = (struct perf_block){
         .on = blocking.on,
         .call = blocking.call.length ? trace_writer_string(writer, blocking.call) : 0};
+    return true;
 }
 
 static bool is_same_block(const struct perf_thread *thread, const struct perf_block *block) {
@@ -86,7 +90,8 @@ static void write_states(struct thread_poll *poll, struct perf_thread *thread,
     int64_t room = now - polled->until;
     int64_t running = MIN(MAX(times->running - polled->running, 0), room);
     int64_t ready = MIN(MAX(times->ready - polled->ready, 0), room - running);
-    struct perf_block block = read_block(thread, writer);
+    struct perf_block block;
+    bool is_known = read_block(thread, writer, &block) || times->ready >= 0;
     polled->running += running;
     polled->ready += ready;
     if (running)
@@ -94,7 +99,9 @@ static void write_states(struct thread_poll *poll, struct perf_thread *thread,
     if (ready)
         perf_thread_set_state(&poll->threads, thread, writer, STATE_READY, 0,
                               polled->until + running);
-    if (running + ready < room && !is_same_block(thread, &block)) {
+    if (running + ready < room && !is_known) {
+        perf_thread_end_state(&poll->threads, thread, writer, polled->until + running + ready);
+    } else if (running + ready < room && !is_same_block(thread, &block)) {
         thread->next = block;
         perf_thread_set_state(&poll->threads, thread, writer, STATE_BLOCKED, 0,
                               polled->until + running + ready);
@@ -113,8 +120,8 @@ static bool read_thread(struct thread_poll *poll, const struct perf_existing *on
     if (!polled)
         return false;
     int64_t now = clock_now();
-    if (!thread->alive) {
-        int64_t begin = MAX(poll->last, now - times.running - times.ready);
+    if (!thread->alive && polled->seen + 1 != poll->polls) {
+        int64_t begin = MAX(poll->last, now - times.running - MAX(times.ready, 0));
         *polled = (struct polled){.tid = one->tid,
                                   .running = MAX(times.running - (now - begin), 0),
                                   .ready = times.ready,
@@ -165,4 +172,3 @@ void thread_poll_finish(struct thread_poll *poll, struct trace_writer *writer) {
             perf_thread_end_state(&poll->threads, thread, writer, poll->polled[*index].until);
     }
 }
-#endif

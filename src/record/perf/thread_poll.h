@@ -1,5 +1,6 @@
-/* Thread states where perf events are not available (a container's seccomp filter): /proc is read a
- * hundred times a second, or less often when there are many threads.
+/* Thread states where perf events are not available (a container's seccomp filter, macOS): the
+ * times of all threads are read a hundred times a second, or less often when there are many
+ * threads.
  *
  * The scheduler's own sums make the running and ready time of each thread exact. Their order within
  * one interval is not known. What a thread blocks in is known for waits that a poll has seen.
@@ -15,7 +16,7 @@ enum { THREAD_POLL_INTERVAL_MS = 10 };
 
 struct thread_poll;
 
-/* NULL when out of memory or without /proc. */
+/* NULL when out of memory. */
 struct thread_poll *thread_poll_create(pid_t root);
 void thread_poll_destroy(struct thread_poll *poll); /* takes NULL */
 
