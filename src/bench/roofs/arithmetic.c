@@ -35,6 +35,11 @@ static const struct source_chain chains[] = {
      "the driver has no dot products of bytes"},
     {ROOF_INT8, LANGUAGE_OPENCL, "opencl_char16", 32, "multiply-adds of vectors of 16", ""},
     {ROOF_INT8, LANGUAGE_OPENCL, "opencl_mad24", 2, "multiply-adds of bytes in words", ""},
+    {ROOF_F32, LANGUAGE_GLSL, "f32", 2, "multiply-adds in registers", ""},
+    {ROOF_F32, LANGUAGE_GLSL, "glsl_f32x4", 8, "multiply-adds of vectors of 4 in registers", ""},
+    {ROOF_F16, LANGUAGE_GLSL, "glsl_f16x2", 4, "multiply-adds of pairs",
+     "the driver has no shaderFloat16"},
+    {ROOF_INT8, LANGUAGE_GLSL, "glsl_int8", 2, "multiply-adds of bytes in words", ""},
 };
 
 const struct source_chain *source_chains(unsigned *count) {
