@@ -239,17 +239,17 @@ INLINE UINT32 divide(UINT32 n, INT64 divisor) {
 #if SUBGROUP > 1
 #define GROUP_REDUCTION(NAME, TYPE, FROM, TO) \
     INLINE TYPE group_##NAME(TYPE x, const UINT32 width, SCRATCH_PARAMETER, \
-                             UINT32 thread) { \
+                             UINT32 self) { \
         UNROLL for (UINT32 step = 1; step < SUBGROUP; step *= 2) \
             if (step < width) { \
                 TYPE other = SHUFFLE_XOR(x, step); \
                 x = COMBINE_##NAME(x, other); \
             } \
         if (width > SUBGROUP) { \
-            if (thread % SUBGROUP == 0) \
-                SCRATCH(thread / SUBGROUP) = TO(x); \
+            if (self % SUBGROUP == 0) \
+                SCRATCH(self / SUBGROUP) = TO(x); \
             BARRIER(); \
-            UINT32 first = thread / width * (width / SUBGROUP); \
+            UINT32 first = self / width * (width / SUBGROUP); \
             x = FROM(SCRATCH(first)); \
             UNROLL for (UINT32 i = 1; i < width / SUBGROUP; i++) \
                 x = COMBINE_##NAME(x, FROM(SCRATCH(first + i))); \
@@ -258,7 +258,7 @@ INLINE UINT32 divide(UINT32 n, INT64 divisor) {
     }
 #define GROUP_CHOICE(NAME, ORDER, TYPE, FROM, TO) \
     INLINE int group_##NAME(TYPE v, int i, const UINT32 width, SCRATCH_PARAMETER, \
-                            UINT32 thread) { \
+                            UINT32 self) { \
         UNROLL for (UINT32 step = 1; step < SUBGROUP; step *= 2) \
             if (step < width) { \
                 TYPE w = SHUFFLE_XOR(v, step); \
@@ -267,12 +267,12 @@ INLINE UINT32 divide(UINT32 n, INT64 divisor) {
                     v = w, i = j; \
             } \
         if (width > SUBGROUP) { \
-            if (thread % SUBGROUP == 0) { \
-                SCRATCH(thread / SUBGROUP * 2) = TO(v); \
-                SCRATCH(thread / SUBGROUP * 2 + 1) = CAST(UINT32, i); \
+            if (self % SUBGROUP == 0) { \
+                SCRATCH(self / SUBGROUP * 2) = TO(v); \
+                SCRATCH(self / SUBGROUP * 2 + 1) = CAST(UINT32, i); \
             } \
             BARRIER(); \
-            UINT32 first = thread / width * (width / SUBGROUP); \
+            UINT32 first = self / width * (width / SUBGROUP); \
             for (UINT32 at = first; at < first + width / SUBGROUP; at++) { \
                 TYPE w = FROM(SCRATCH(at * 2)); \
                 int j = CAST(int, SCRATCH(at * 2 + 1)); \
@@ -295,40 +295,40 @@ INLINE float SUBGROUP_MAX(float x) {
 #else
 #define GROUP_REDUCTION(NAME, TYPE, FROM, TO) \
     INLINE TYPE group_##NAME(TYPE x, const UINT32 width, SCRATCH_PARAMETER, \
-                             UINT32 thread) { \
+                             UINT32 self) { \
         if (width == 1) \
             return x; \
-        SCRATCH(thread) = TO(x); \
+        SCRATCH(self) = TO(x); \
         BARRIER(); \
         for (UINT32 step = width / 2; step > 0; step /= 2) { \
-            if (thread % width < step) \
-                SCRATCH(thread) = \
-                    TO(COMBINE_##NAME(FROM(SCRATCH(thread)), FROM(SCRATCH(thread + step)))); \
+            if (self % width < step) \
+                SCRATCH(self) = \
+                    TO(COMBINE_##NAME(FROM(SCRATCH(self)), FROM(SCRATCH(self + step)))); \
             BARRIER(); \
         } \
-        return FROM(SCRATCH(thread - thread % width)); \
+        return FROM(SCRATCH(self - self % width)); \
     }
 #define GROUP_CHOICE(NAME, ORDER, TYPE, FROM, TO) \
     INLINE int group_##NAME(TYPE v, int i, const UINT32 width, SCRATCH_PARAMETER, \
-                            UINT32 thread) { \
+                            UINT32 self) { \
         if (width == 1) \
             return i; \
-        SCRATCH(thread * 2) = TO(v); \
-        SCRATCH(thread * 2 + 1) = CAST(UINT32, i); \
+        SCRATCH(self * 2) = TO(v); \
+        SCRATCH(self * 2 + 1) = CAST(UINT32, i); \
         BARRIER(); \
         for (UINT32 step = width / 2; step > 0; step /= 2) { \
-            if (thread % width < step) { \
-                TYPE w = FROM(SCRATCH((thread + step) * 2)); \
-                int j = CAST(int, SCRATCH((thread + step) * 2 + 1)); \
+            if (self % width < step) { \
+                TYPE w = FROM(SCRATCH((self + step) * 2)); \
+                int j = CAST(int, SCRATCH((self + step) * 2 + 1)); \
                 if (BEFORE_##ORDER(v, i, w, j)) { \
                     v = w, i = j; \
-                    SCRATCH(thread * 2) = TO(v); \
-                    SCRATCH(thread * 2 + 1) = CAST(UINT32, i); \
+                    SCRATCH(self * 2) = TO(v); \
+                    SCRATCH(self * 2 + 1) = CAST(UINT32, i); \
                 } \
             } \
             BARRIER(); \
         } \
-        return CAST(int, SCRATCH((thread - thread % width) * 2 + 1)); \
+        return CAST(int, SCRATCH((self - self % width) * 2 + 1)); \
     }
 #endif
 GROUP_REDUCTION(SUM, float, AS_FLOAT, AS_UINT)
@@ -351,13 +351,13 @@ GROUP_CHOICE(ARGMIN_INT, ARGMIN, int, AS_INT, INT_AS_UINT)
 #define GROUP_ARGMIN(v, i, width, n) group_ARGMIN(v, i, width, SCRATCH_AT(n), THREAD_X)
 #define GROUP_ARGMAX_INT(v, i, width, n) group_ARGMAX_INT(v, i, width, SCRATCH_AT(n), THREAD_X)
 #define GROUP_ARGMIN_INT(v, i, width, n) group_ARGMIN_INT(v, i, width, SCRATCH_AT(n), THREAD_X)
-INLINE float block_sum(float x, SCRATCH_PARAMETER, UINT32 thread, UINT32 threads) {
-    x = group_SUM(x, threads, SCRATCH_HERE, thread);
+INLINE float block_sum(float x, SCRATCH_PARAMETER, UINT32 self, UINT32 threads) {
+    x = group_SUM(x, threads, SCRATCH_HERE, self);
     BARRIER();
     return x;
 }
-INLINE float block_max(float x, SCRATCH_PARAMETER, UINT32 thread, UINT32 threads) {
-    x = group_MAX(x, threads, SCRATCH_HERE, thread);
+INLINE float block_max(float x, SCRATCH_PARAMETER, UINT32 self, UINT32 threads) {
+    x = group_MAX(x, threads, SCRATCH_HERE, self);
     BARRIER();
     return x;
 }

@@ -45,9 +45,9 @@ SHARED UINT32 quants[256];
 SHARED UINT32 multiples[16];
 
 // section: q4_k_fit
-int thread = CAST(int, THREAD_X), p = thread / 16, way = thread % 16;
+int self = CAST(int, THREAD_X), p = self / 16, way = self % 16;
 for (INT64 block = BLOCK_X; block < scalars.v[0]; block += GRID_X) {
-    for (int i = thread; i < 256; i += 128)
+    for (int i = self; i < 256; i += 128)
         part[i / 32][i % 32] = LOAD(x, block * 256 + i);
     BARRIER();
     float low = 0.0f, high = part[p][0], squares = 0.0f;
@@ -121,20 +121,20 @@ for (INT64 block = BLOCK_X; block < scalars.v[0]; block += GRID_X) {
     }
     BARRIER();
     POINTER(UCHAR) to = AT(result, block * 144);
-    if (thread == 0) {
+    if (self == 0) {
         STORE_U8(to, 0, scale_bits & 255u);
         STORE_U8(to, 1, scale_bits >> 8);
         STORE_U8(to, 2, minimum_bits & 255u);
         STORE_U8(to, 3, minimum_bits >> 8);
     }
-    if (thread < 4) {
-        UINT32 s = multiples[thread + 4], m = multiples[thread + 12];
-        STORE_U8(to, 4 + thread, multiples[thread] | (s >> 4) << 6);
-        STORE_U8(to, 8 + thread, multiples[thread + 8] | (m >> 4) << 6);
-        STORE_U8(to, 12 + thread, (s & 15u) | (m & 15u) << 4);
+    if (self < 4) {
+        UINT32 s = multiples[self + 4], m = multiples[self + 12];
+        STORE_U8(to, 4 + self, multiples[self] | (s >> 4) << 6);
+        STORE_U8(to, 8 + self, multiples[self + 8] | (m >> 4) << 6);
+        STORE_U8(to, 12 + self, (s & 15u) | (m & 15u) << 4);
     }
-    int pair = thread / 32 * 64 + thread % 32;
-    STORE_U8(to, 16 + thread, quants[pair] | quants[pair + 32] << 4);
+    int pair = self / 32 * 64 + self % 32;
+    STORE_U8(to, 16 + self, quants[pair] | quants[pair + 32] << 4);
     BARRIER();
 }
 }

@@ -7,7 +7,7 @@
 // Element e of the five vectors of a token, one after the other.
 #define READ_NEXT(place) \
     UNROLL for (int i = 0; i < PER_LOAD; i++) { \
-        int e = thread + i * THREADS; \
+        int e = self + i * THREADS; \
         if (e < 5 * WIDTH) { \
             int which = e / WIDTH; \
             CONST_POINTER(TYPE) from = which == 0 ? r : which == 1 ? w : which == 2 ? k : \
@@ -17,8 +17,8 @@
     }
 #define KEEP_NEXT(side) \
     UNROLL for (int i = 0; i < PER_LOAD; i++) \
-        if (thread + i * THREADS < 5 * WIDTH) \
-            vectors[side][thread + i * THREADS] = next[i];
+        if (self + i * THREADS < 5 * WIDTH) \
+            vectors[side][self + i * THREADS] = next[i];
 
 #define OF_R(j) vectors[side][j]
 #define OF_W(j) vectors[side][WIDTH + (j)]
@@ -30,11 +30,11 @@
 SHARED float vectors[2][5 * WIDTH];
 
 // section: body
-int thread = CAST(int, THREAD_X), lane = thread % LANES;
+int self = CAST(int, THREAD_X), lane = self % LANES;
 INT64 batches = scalars.v[0], tokens = scalars.v[1], heads = scalars.v[2];
 for (INT64 task = BLOCK_X; task < batches * heads * PARTS; task += GRID_X) {
     INT64 line = task / PARTS, batch = line / heads, head = line % heads;
-    int row = CAST(int, task % PARTS) * ROWS + thread / LANES;
+    int row = CAST(int, task % PARTS) * ROWS + self / LANES;
     bool inside = row < WIDTH;
     INT64 at = (batch * tokens * heads + head) * WIDTH, token_stride = heads * WIDTH;
     INT64 state_at = (line * WIDTH + (inside ? row : 0)) * WIDTH;
