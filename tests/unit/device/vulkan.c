@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "bench/roofs/arithmetic.h"
 #include "device/device.h"
 #include "gen/emit/dialect.h"
 
@@ -199,5 +200,30 @@ TEST(vulkan_events_are_reached_and_bad_source_is_explained) {
     CHECK(!device->ops->load(device, &code, &wrong, &status));
     CHECK_INT(status.code, STATUS_INPUT);
     CHECK(strstr(status.message, "'x'") != NULL);
+    device->ops->close(device);
+}
+
+/* Every chain of multiply-adds that measures a roof compiles and runs. */
+TEST(vulkan_runs_the_chains_of_arithmetic_roofs) {
+    struct device *device = open_vulkan();
+    struct status status = {0};
+    struct device_memory memory;
+    unsigned count;
+    if (!device)
+        return;
+    const struct source_chain *chains = source_chains(&count);
+    const struct roof_bench bench = {.device = device, .capabilities = &device->capabilities};
+    REQUIRE(allocate_zeros(device, THREADS, &memory));
+    for (unsigned i = 0; i < count; i++) {
+        struct device_kernel *kernel = NULL;
+        struct addition chain;
+        if (chains[i].language != LANGUAGE_GLSL)
+            continue;
+        CHECK_OK(source_chain_load(&bench, &chains[i], THREADS, 8, &kernel, &status), status);
+        REQUIRE(kernel);
+        prepare(&chain, kernel, memory, 2, 1, 10);
+        CHECK_OK(device->ops->launch(device, 0, &chain.launch, NULL, &status), status);
+        CHECK_OK(device->ops->finish(device, &status), status);
+    }
     device->ops->close(device);
 }
