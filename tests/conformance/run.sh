@@ -4,8 +4,9 @@
 #   BUILD=build tests/conformance/run.sh
 #
 # A device that compiles its kernels is given the quick set, because the first run compiles them all;
-# `build/conformance opencl` alone runs everything. Prints what failed, what was skipped and why, and
-# at last `N passed, N failed, N skipped`.
+# `build/conformance opencl` alone runs everything. Vulkan has a few parts of it, under the validation
+# layer where it is installed: a message of the layer is a failure. tests/long/vulkan runs all. Prints
+# what failed, what was skipped and why, and at last `N passed, N failed, N skipped`.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${BUILD:-build}
 case $build in /*) ;; *) build=$root/$build ;; esac
@@ -14,10 +15,26 @@ trap 'rm -f "$printed"' EXIT
 export LSAN_OPTIONS="suppressions=$root/tests/conformance/driver_leaks.supp:print_suppressions=0"
 passed=0 failed=0 skipped=0
 
-for device in cpu opencl cuda; do
+if ls /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json > /dev/null 2>&1; then
+    validation=VK_LAYER_KHRONOS_validation
+else
+    validation=
+fi
+for row in cpu: opencl: vulkan:casts vulkan:views vulkan:matmul vulkan:quantized vulkan:attention cuda:; do
+    device=${row%:*} part=${row#*:}
     case $device in cpu) quick= ;; *) quick=--quick ;; esac
-    "$build/conformance" $device $quick > "$printed"
-    code=$?
+    if [ -n "$part" ]; then
+        VK_INSTANCE_LAYERS=$validation "$build/conformance" $device $quick --part "$part" > "$printed"
+        code=$?
+        if grep -q 'VUID-' "$printed"; then
+            echo "FAILED conformance on $device: $(grep -m 1 'VUID-' "$printed")"
+            failed=$((failed + 1))
+            continue
+        fi
+    else
+        "$build/conformance" $device $quick > "$printed"
+        code=$?
+    fi
     summary=$(tail -n 1 "$printed")
     if [ $code = 77 ]; then
         echo "skipped tests/conformance on $device: ${summary#SKIP }"

@@ -114,6 +114,32 @@
 #define STEP(A) A = mad24(A, M, C) & 0x7f;
 #define BITS(A) (UINT32)A
 
+// section: glsl_f32x4
+#define AVAILABLE
+#define CHAIN vec4
+#define START(seed) (vec4(0.0f, 0.03f, 0.06f, 0.09f) + FLOAT_START(seed))
+#define FACTORS FACTORS_F32
+#define STEP(A) A = fma(A, vec4(M), vec4(C));
+#define BITS(A) AS_UINT(A.x + A.y + A.z + A.w)
+
+// section: glsl_f16x2
+#ifdef HAS_HALF
+#define AVAILABLE
+#endif
+#define CHAIN f16vec2
+#define START(seed) (f16vec2(0.0f, 0.1f) + f16vec2(float16_t(FLOAT_START(seed))))
+#define FACTORS f16vec2 M = f16vec2(0.99f - float(zero)), C = f16vec2(0.01f + float(zero))
+#define STEP(A) A = fma(A, M, C);
+#define BITS(A) AS_UINT(float(A.x + A.y))
+
+// section: glsl_int8
+#define AVAILABLE
+#define CHAIN int
+#define START(seed) int(seed)
+#define FACTORS int M = int(77u ^ zero), C = int(29u ^ zero)
+#define STEP(A) A = (A * M + C) & 0x7f;
+#define BITS(A) uint(A)
+
 // section: metal_f16
 #define AVAILABLE
 #define CHAIN half2
@@ -134,13 +160,13 @@
 #define BITS(A) AS_UINT((float)A.x + (float)A.y)
 
 // section: metal_matrix_f32
-#define ELEMENT float
+#define MATRIX_ELEMENT float
 
 // section: metal_matrix_f16
-#define ELEMENT half
+#define MATRIX_ELEMENT half
 
 // section: metal_matrix_bf16
-#define ELEMENT bfloat
+#define MATRIX_ELEMENT bfloat
 #define NEEDS_BFLOAT
 
 // section: metal_matrix
@@ -148,8 +174,8 @@
 #define AVAILABLE
 #define CHAIN simdgroup_float8x8
 #define START(seed) chain_start(seed)
-#define FACTOR(x) make_filled_simdgroup_matrix<ELEMENT, 8, 8>((ELEMENT)((x) + (float)zero))
-#define FACTORS simdgroup_matrix<ELEMENT, 8, 8> M = FACTOR(0.01f), C = FACTOR(0.02f)
+#define FACTOR(x) make_filled_simdgroup_matrix<MATRIX_ELEMENT, 8, 8>((MATRIX_ELEMENT)((x) + (float)zero))
+#define FACTORS simdgroup_matrix<MATRIX_ELEMENT, 8, 8> M = FACTOR(0.01f), C = FACTOR(0.02f)
 #define STEP(A) simdgroup_multiply_accumulate(A, M, C, A);
 #define BITS(A) AS_UINT(A.thread_elements()[0])
 INLINE simdgroup_float8x8 chain_start(UINT32 seed) {

@@ -138,6 +138,7 @@ static bool read_features(const struct vulkan_driver *driver, vk_physical_device
                                "need; a newer driver may have it",
                                needed[i].name);
     traits->f64 = all.features.shaderFloat64;
+    traits->f16 = v12.shaderFloat16;
     traits->required_subgroup = sizes.subgroupSizeControl && sizes.computeFullSubgroups;
     return true;
 }
@@ -257,6 +258,10 @@ static void set_capabilities(const struct properties *p, const struct vulkan_tra
     capabilities->block_max = core->maxComputeWorkGroupInvocations;
     if (capabilities->block_max > core->maxComputeWorkGroupSize[0])
         capabilities->block_max = core->maxComputeWorkGroupSize[0];
+    /* a pipeline that requires the subgroup size has at most so many subgroups */
+    uint64_t threads = (uint64_t)capabilities->subgroup * p->sizes.maxComputeWorkgroupSubgroups;
+    if (capabilities->subgroup > 1 && threads > 0 && capabilities->block_max > threads)
+        capabilities->block_max = (uint32_t)threads;
     capabilities->shared_bytes = core->maxComputeSharedMemorySize;
     capabilities->alignment = 256;
     capabilities->half = true;

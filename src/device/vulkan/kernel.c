@@ -27,6 +27,10 @@ static void write_source(const struct vulkan_device *device, const struct kernel
     buffer_string(source, extensions);
     if (device->base.capabilities.subgroup > 1)
         buffer_string(source, "#extension GL_KHR_shader_subgroup_shuffle : require\n");
+    if (device->traits.f16)
+        buffer_string(source,
+                      "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n"
+                      "#define HAS_HALF\n");
     if (device->traits.f64)
         buffer_string(source, "#define HAS_DOUBLE\n");
     if (device->traits.keeps_nan) /* SignedZeroInfNanPreserve of 32 bits */

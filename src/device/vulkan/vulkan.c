@@ -73,6 +73,7 @@ static bool create_device(struct vulkan_device *device, struct status *status) {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
         .pNext = traits->required_subgroup ? &sizes : NULL,
         .storageBuffer8BitAccess = 1,
+        .shaderFloat16 = traits->f16,
         .timelineSemaphore = 1,
         .bufferDeviceAddress = 1};
     struct vk_physical_device_vulkan11_features v11 = {

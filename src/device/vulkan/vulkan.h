@@ -15,7 +15,7 @@ struct vulkan_traits {
     uint32_t timestamp_bits;        /* 0: it has no timestamps */
     double timestamp_period;        /* nanoseconds per tick */
     uint32_t grid_max[3];
-    bool f64, keeps_nan, calibrated;
+    bool f64, f16, keeps_nan, calibrated;
     bool required_subgroup; /* pipelines can require the subgroup size */
     const char *calibrated_extension, *subgroup_extension; /* to enable, or NULL */
     struct vk_physical_device_memory_properties memory;
