@@ -1,6 +1,7 @@
 /* What does the host do? With a device: long operators of a framework that launch nothing while the
  * device is idle. Without one: does the main thread run, wait for a processor, or block, and on
  * what? */
+#include "analysis/lines.h"
 #include "base/array.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
@@ -421,6 +422,21 @@ static void find_profile(struct diagnosis *diagnosis) {
 #define KEPT_BYTES ((uint64_t)32 << 20)
 #define GROWN_BYTES ((uint64_t)100 << 20)
 
+/* "load (train.py:88)", or the function alone. */
+static void describe_site(const struct trace *trace, const struct heap_site *site,
+                          struct buffer *words) {
+    if (!site->function) {
+        buffer_string(words, "an unknown function");
+        return;
+    }
+    buffer_text(words, trace_text(trace, trace->stack.function[site->function]));
+    if (trace->stack.line[site->function]) {
+        buffer_string(words, " (");
+        lines_format(trace, site->function, words);
+        buffer_byte(words, ')');
+    }
+}
+
 /* What the program allocated in its steady part and never freed. */
 static void describe_kept(struct diagnosis *diagnosis, const struct heap *heap) {
     enum { SITES = 3 };
@@ -428,23 +444,27 @@ static void describe_kept(struct diagnosis *diagnosis, const struct heap *heap) 
     char bytes[FORMAT_SIZE], part[FORMAT_SIZE];
     struct finding *finding = diagnose_add(diagnosis, FINDING_HOST_MEMORY, CONFIDENCE_MEDIUM);
     const struct heap_site *top = &heap->sites[0];
-    struct text name = trace_text(trace, trace->stack.function[top->function]);
+    struct buffer name = {0};
+    describe_site(trace, top, &name);
     finding->decides = diagnosis->source->device_count == 0;
     finding->remark = !finding->decides;
     finding_summary(diagnosis, finding,
                     "About %s that the program allocated after the first quarter of the run were "
                     "never freed, %s of them by %.*s",
                     format_bytes(heap->kept, bytes), format_bytes(top->kept, part),
-                    TEXT_ARGS(top->function ? name : TEXT("an unknown function")));
+                    TEXT_ARGS(buffer_as_text(&name)));
     for (size_t i = 0; i < heap->site_count && i < SITES && heap->sites[i].kept; i++) {
         uint32_t function = trace->stack.function[heap->sites[i].function];
+        buffer_clear(&name);
+        describe_site(trace, &heap->sites[i], &name);
         finding_evidence(
             diagnosis, finding, (struct evidence){.kind = EVIDENCE_FUNCTION, .name = function},
-            "%.*s: %s not freed of %s allocated", TEXT_ARGS(trace_text(trace, function)),
+            "%.*s: %s not freed of %s allocated", TEXT_ARGS(buffer_as_text(&name)),
             format_bytes(heap->sites[i].kept, bytes), format_bytes(heap->sites[i].allocated, part));
     }
     finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
                 "Free this memory, or bound the container or cache that holds it");
+    buffer_finish(&name);
 }
 
 /* A process whose resident memory grew in the second half of its life and did not fall. */
