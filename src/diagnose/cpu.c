@@ -296,6 +296,62 @@ static void describe_meanwhile(struct diagnosis *diagnosis, struct finding *find
                   TEXT_ARGS(trace_text(trace, trace->process.name[busy->process])), part);
 }
 
+/* The main threads of other processes that live for at least half of the run: workers, of which a
+ * data loader is the usual case. Returns their number. */
+static size_t sum_workers(const struct cpu_account *cpu, struct cpu_times *sum) {
+    size_t count = 0;
+    *sum = (struct cpu_times){0};
+    for (size_t i = 0; i < cpu->process_count; i++) {
+        const struct cpu_process *process = &cpu->processes[i];
+        const struct cpu_times *times = &cpu->threads[process->first].times;
+        if (process->count == 0 || process->process == cpu->threads[cpu->main].process ||
+            2 * times->wall < cpu->wall)
+            continue;
+        count++;
+        sum->wall += times->wall;
+        sum->running += times->running;
+        sum->ready += times->ready;
+        for (unsigned kind = 0; kind < BLOCKED_KINDS; kind++)
+            sum->blocked[kind] += times->blocked[kind];
+    }
+    return count;
+}
+
+static void fix_workers(struct diagnosis *diagnosis, struct finding *finding,
+                        const struct cpu_times *sum) {
+    if (2 * sum->running > sum->wall)
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                    "The workers are busy: start more of them if there are processors, or do less "
+                    "work in them");
+    else if (2 * sum->ready > sum->wall)
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                    "The workers wait for processors: start fewer, or run on more processors");
+    else if (2 * sum->blocked[BLOCKED_DISK] > sum->wall)
+        finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                    "The workers wait for the disk: read fewer and larger files, or keep the data "
+                    "in memory");
+}
+
+void cpu_describe_workers(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct cpu_account *cpu = diagnosis->source->cpu;
+    struct cpu_times sum;
+    size_t count = cpu && cpu->thread_count ? sum_workers(cpu, &sum) : 0;
+    char name[FORMAT_PLURAL_SIZE], running[FORMAT_SIZE], ready[FORMAT_SIZE], disk[FORMAT_SIZE],
+        other[FORMAT_SIZE];
+    if (count == 0 || sum.wall <= 0)
+        return;
+    int64_t blocked = cpu_times_blocked(&sum);
+    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
+                     "%s: %s running, %s waiting for a processor, %s for the disk, %s blocked "
+                     "otherwise",
+                     format_plural(count, "worker process", "worker processes", name),
+                     percent_of(sum.running, sum.wall, running),
+                     percent_of(sum.ready, sum.wall, ready),
+                     percent_of(sum.blocked[BLOCKED_DISK], sum.wall, disk),
+                     percent_of(blocked - sum.blocked[BLOCKED_DISK], sum.wall, other));
+    fix_workers(diagnosis, finding, &sum);
+}
+
 static void find_blocked(struct diagnosis *diagnosis) {
     enum { PLACES = 3 };
     const struct cpu_account *cpu = diagnosis->source->cpu;
@@ -337,6 +393,8 @@ static void find_blocked(struct diagnosis *diagnosis) {
                          TEXT_ARGS(place.length ? buffer_as_text(&place) : TEXT("unknown")));
         shown++;
     }
+    if (wait->on == BLOCKED_PIPE || wait->on == BLOCKED_POLL || wait->on == BLOCKED_CHILD)
+        cpu_describe_workers(diagnosis, finding);
     fix_blocked(diagnosis, finding, wait);
     buffer_finish(&place);
 }
