@@ -392,6 +392,7 @@ void doctor_gather(struct doctor_facts *facts) {
     find_program("ncu", &facts->ncu);
     find_program("nsys", &facts->nsys);
     find_program("xctrace", &facts->xctrace);
+    doctor_gather_xctrace(facts);
 }
 
 /* ---- Checks ------------------------------------------------------------------------------ */
@@ -527,17 +528,6 @@ static void check_vulkan(const struct doctor_facts *facts, struct doctor_finding
         found(finding, "%s; WebGPU (wgpu, Dawn) included", facts->vulkan.version);
 }
 
-static void check_metal(const struct doctor_facts *facts, struct doctor_finding *finding) {
-    if (!facts->is_macos)
-        step(finding, "only on macOS; ridge imports exports of xctrace");
-    else if (!facts->xctrace.there)
-        step(finding, "xctrace was not found; xcode-select --install");
-    else
-        step(finding,
-             "record with xcrun xctrace record --template 'Metal System Trace', and import "
-             "its export");
-}
-
 static void check_nsys(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (facts->reads_sqlite)
         found(finding, "SQLite exports%s%s", facts->nsys.there ? "; " : "",
@@ -564,7 +554,7 @@ const struct doctor_row doctor_rows[] = {
     {"kernel symbols", false, check_kernel_symbols},
     {"python functions", false, check_python},
     {"gpu counters", false, check_gpu_counters},
-    {"metal", false, check_metal},
+    {"metal", true, doctor_check_metal},
     {"nsys traces", false, check_nsys},
     {"xctrace traces", false, check_instruments},
     {0},

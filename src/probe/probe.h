@@ -2,7 +2,8 @@
  *
  * The CUDA driver and NVTX load it and call InitializeInjection() and InitializeInjectionNvtx2();
  * loaders of OpenCL and Vulkan load it as a layer and call clInitLayer() and
- * vkNegotiateLoaderLayerInterfaceVersion(). Events are written to the spool on the calling thread:
+ * vkNegotiateLoaderLayerInterfaceVersion(). On macOS dyld inserts it, and it sees the program's
+ * Metal devices. Events are written to the spool on the calling thread:
  *
  *   struct probe_thread *thread = probe_enter();
  *   if (thread) {
@@ -35,6 +36,7 @@
  *   cuda=0            no CUDA
  *   opencl=0          no OpenCL
  *   vulkan=0          no Vulkan; vulkan=dispatch: times for each command instead of groups
+ *   metal=0           no Metal
  *   vulkan_clock=own  do not use calibrated timestamps of the driver, for tests
  *   graph=node        record each node of a CUDA graph; graph=graph: each launch as a whole
  *   python=off        no stacks of calls; python=waits: not at launches
@@ -48,7 +50,7 @@
 enum python_lines { PYTHON_LINES_ALL, PYTHON_LINES_WAITS, PYTHON_LINES_OFF };
 
 struct probe_options {
-    bool nvtx, cuda, opencl, vulkan;
+    bool nvtx, cuda, opencl, vulkan, metal;
     enum python_lines python;
     bool vulkan_dispatches, vulkan_own_clock;
     bool graph_nodes;

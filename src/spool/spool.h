@@ -150,7 +150,12 @@ struct spool_memory {
     int64_t tid; /* of the calling thread; 0: unknown */
 };
 /* Each API numbers its devices from its own base. */
-enum { SPOOL_DEVICES_EACH = 64, SPOOL_DEVICES_OPENCL = 64, SPOOL_DEVICES_VULKAN = 128 };
+enum {
+    SPOOL_DEVICES_EACH = 64,
+    SPOOL_DEVICES_OPENCL = 64,
+    SPOOL_DEVICES_VULKAN = 128,
+    SPOOL_DEVICES_METAL = 192
+};
 struct spool_device {
     struct spool_head head; /* text: the name */
     uint32_t index, multiprocessors, clock_khz, major, minor, warp, threads_per_multiprocessor,

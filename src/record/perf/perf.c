@@ -90,7 +90,7 @@ static bool begin_attached(struct perf *perf, struct trace_writer *writer, struc
     return ok;
 }
 
-struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status) {
+static struct perf *create(const struct perf_options *options, struct status *status) {
     struct perf *perf = memory_allocate(1, sizeof *perf, status);
     if (!perf)
         return NULL;
@@ -100,8 +100,28 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
     bool unwinds = options->rate && perf->options.stacks == PERF_STACKS_DWARF;
     perf->symbols = symbols_create(status);
     perf->unwinder = perf->symbols && unwinds ? perf_unwinder_create(perf->symbols, status) : NULL;
-    if (!perf->symbols || (unwinds && !perf->unwinder) ||
-        !perf_rings_open(&perf->rings, target, &perf->options, status) ||
+    if (perf->symbols && (!unwinds || perf->unwinder))
+        return perf;
+    perf_close(perf);
+    return NULL;
+}
+
+struct perf *perf_open_rings(struct perf_rings *rings, const struct perf_options *options,
+                             struct status *status) {
+    struct perf *perf = create(options, status);
+    if (!perf)
+        return NULL;
+    perf->rings = *rings;
+    *rings = (struct perf_rings){0};
+    perf_reader_start(&perf->reader, &perf->rings);
+    return perf;
+}
+
+struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status) {
+    struct perf *perf = create(options, status);
+    if (!perf)
+        return NULL;
+    if (!perf_rings_open(&perf->rings, target, &perf->options, status) ||
         (options->attach && !attach(perf, target, status))) {
         perf_close(perf);
         return NULL;

@@ -424,7 +424,9 @@ bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_o
 void perf_rings_set_stack_size(struct perf_rings *rings, unsigned index) {
     for (size_t i = 0; i < rings->count; i++) {
         ioctl(rings->items[i].samplers[index], PERF_EVENT_IOC_ENABLE, 0);
-        ioctl(rings->items[i].samplers[rings->stack_size], PERF_EVENT_IOC_DISABLE, 0);
+        for (unsigned size = 0; size < rings->stack_sizes; size++)
+            if (size != index)
+                ioctl(rings->items[i].samplers[size], PERF_EVENT_IOC_DISABLE, 0);
     }
     rings->stack_size = index;
 }
@@ -607,6 +609,7 @@ enum {
     READ_INTERVAL_MS_FIRST = 10,
     READ_INTERVAL_MS_MIN = 2,
     OTHERS_SLICE_MS = 3, /* of the kernel's scheduler */
+    SIZE_SET_AGAIN_NS = 100000000,
     BACKLOG_BYTES = 32 << 20,
     SWITCH_RATE = 1000, /* sampled context switches per second in the long run */
     SWITCH_BURST = 2000,
@@ -695,6 +698,10 @@ static void adapt_stack_size(struct perf_reader *reader, double fullness, int64_
     reader->wakeup_due = 0;
     if (perf_stack_choice_update(&reader->choice, reader->rings->stack_sizes, &load, now)) {
         reader->of_other_sizes = reader->copied.bytes.length;
+        reader->size_set = now;
+        perf_rings_set_stack_size(reader->rings, reader->choice.index);
+    } else if (reader->size_set && now - reader->size_set >= SIZE_SET_AGAIN_NS) {
+        reader->size_set = 0;
         perf_rings_set_stack_size(reader->rings, reader->choice.index);
     }
 }

@@ -59,7 +59,8 @@ void perf_rings_close(struct perf_rings *rings);
 /* Whether the event samples context switches. */
 bool perf_rings_is_switch(const struct perf_rings *rings, uint64_t id);
 /* From now on samples have a stack copy of perf_stack_sizes[index]. During the call a thread may be
- * sampled with both sizes. */
+ * sampled with both sizes. The kernel can miss a thread that is being created: it keeps the size of
+ * its creator until the size is set again. */
 void perf_rings_set_stack_size(struct perf_rings *rings, unsigned index);
 /* Lost records that no PERF_RECORD_LOST reported: the kernel writes that record only when there is
  * space again, which may never happen at the end. */
@@ -141,6 +142,7 @@ struct perf_reader {
     unsigned interval_max;
     int loadavg; /* /proc/loadavg; -1: not needed, the thread has a high priority */
     struct python_samples *python; /* or NULL */
+    int64_t size_set;              /* when the stack size was changed; 0 once it was set again */
     int64_t wakeup_due;            /* when the thread should wake up; 0: it did not sleep */
     struct perf_batch taken;       /* swapped with `copied` by perf_reader_take() */
     pthread_mutex_t lock;

@@ -159,7 +159,18 @@ TEST(counters_that_only_administrators_may_read_are_told_apart) {
 
 TEST(xctrace_is_missed_only_where_it_could_be) {
     struct doctor_facts facts = healthy();
+    facts.xctrace.there = facts.instruments.there = false;
     check_step(&facts, "metal", "only on macOS");
     facts.is_macos = true;
-    check_step(&facts, "metal", "xcode-select --install");
+    check_step(&facts, "metal", "install Xcode");
+    facts.xctrace.there = true;
+    snprintf(facts.instruments.problem, FACT_TEXT, "xctrace requires Xcode: ...");
+    check_step(&facts, "metal", "requires Xcode");
+    facts.instruments.there = true;
+    facts.developer_mode = 0;
+    check_step(&facts, "metal", "DevToolsSecurity -enable");
+    facts.developer_mode = -1;
+    facts.integrity_protection = 1;
+    struct doctor_finding finding = ask(&facts, "metal");
+    CHECK(finding.can && strstr(finding.found, "System Integrity Protection"));
 }
