@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/lines.h"
 #include "analysis/stacks.h"
 #include "base/checksum.h"
 #include "base/map.h"
@@ -17,7 +18,7 @@ struct heap_builder {
     const struct trace *trace;
     struct heap *heap;
     uint32_t *waiting; /* by stack row: the function that stands for it */
-    struct map sites;  /* function and module -> index */
+    struct map sites;  /* hash of function, module and line -> index */
     struct map live;   /* process and address -> row of the allocation, plus one */
     size_t site_capacity, process_capacity;
     struct status *status;
@@ -30,25 +31,33 @@ static bool is_system(struct text module) {
            text_starts(module, "libstdc++") || text_starts(module, "ld-linux");
 }
 
-/* The innermost function that is not of the C or C++ library; in Python programs the innermost
- * Python function. Callers precede callees. */
+/* The frame that names the line (lines.h). Where there is none, the innermost function that is not
+ * of the C or C++ library; in Python programs the innermost Python function. Callers precede
+ * callees. */
 static bool find_functions(struct heap_builder *builder) {
     const struct trace *trace = builder->trace;
     uint32_t *rows = stacks_stand_for(trace, STACK_INNERMOST, builder->status);
+    uint32_t *own = rows ? lines_own_frames(trace, builder->status) : NULL;
     builder->waiting = rows;
     for (uint32_t i = 1; rows && i < trace->stack.count; i++) {
         uint32_t parent = trace->stack.parent[i];
         if (rows[i] == i && parent && is_system(trace_text(trace, trace->stack.module[i])))
             rows[i] = rows[parent];
     }
-    return rows != NULL;
+    for (uint32_t i = 1; own && i < trace->stack.count; i++)
+        if (own[i])
+            rows[i] = own[i];
+    memory_free(own);
+    return own != NULL;
 }
 
 static struct heap_site *find_site(struct heap_builder *builder, size_t row) {
     const struct trace *trace = builder->trace;
     struct heap *heap = builder->heap;
     uint32_t function = builder->waiting[trace->allocation.stack[row]];
-    uint64_t key = (uint64_t)trace->stack.function[function] << 32 | trace->stack.module[function];
+    uint32_t parts[] = {trace->stack.function[function], trace->stack.module[function],
+                        trace->stack.file[function], trace->stack.line[function]};
+    uint64_t key = checksum64(parts, sizeof parts);
     const uint64_t *known = map_find(&builder->sites, key);
     if (known)
         return &heap->sites[*known];

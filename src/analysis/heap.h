@@ -1,4 +1,4 @@
-/* Which functions allocate host memory, and what do they never free? And how much memory did each
+/* Which lines and functions allocate host memory, and what do they never free? And how much memory did each
  * process hold? From sampled allocations (ridge record --memory) and counters of resident memory.
  */
 #ifndef RIDGE_ANALYSIS_HEAP_H
@@ -6,8 +6,8 @@
 
 #include "analysis/model.h"
 
-/* All allocations with the same innermost function of the program. Bytes are estimates: sums of
- * what the samples stand for. */
+/* All allocations of one line of the program or, where lines are not known, of the same innermost
+ * function. Bytes are estimates: sums of what the samples stand for. */
 struct heap_site {
     uint32_t function; /* stack row; 0: unknown */
     uint64_t samples;

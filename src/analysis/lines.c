@@ -23,10 +23,11 @@ bool lines_is_library(struct text file) {
     return false;
 }
 
-/* The C library and the interpreter may have debug information with any paths. */
+/* The C library, the interpreter and the probe may have debug information. Their lines name
+ * nothing. */
 static bool is_system_module(struct text module) {
     static const char *const starts[] = {"libc.so",   "libc-",      "libpthread", "ld-linux",
-                                         "libstdc++", "libpython3", "python3"};
+                                         "libstdc++", "libpython3", "python3",    "libridge-"};
     for (size_t i = 0; i < ARRAY_COUNT(starts); i++)
         if (text_starts(module, starts[i]))
             return true;
@@ -36,19 +37,25 @@ static bool is_system_module(struct text module) {
 /* What a frame and its callers are. */
 enum { FRAME_OWN = 1, FRAME_PYTHON = 2 };
 
-/* By string: 1 + whether it is a library's, as the name of a file or of a module. */
+/* By string, 1 + whether it is the file of a library, or a module of the system. */
 struct library_names {
     uint8_t *files, *modules;
 };
 
 static bool is_library_frame(const struct trace *trace, const struct library_names *names,
                              uint32_t row) {
-    uint32_t file = trace->stack.file[row], module = trace->stack.module[row];
+    uint32_t file = trace->stack.file[row];
     if (!names->files[file])
         names->files[file] = lines_is_library(trace_text(trace, file)) ? 2 : 1;
+    return names->files[file] == 2;
+}
+
+static bool is_system_frame(const struct trace *trace, const struct library_names *names,
+                            uint32_t row) {
+    uint32_t module = trace->stack.module[row];
     if (!names->modules[module])
         names->modules[module] = is_system_module(trace_text(trace, module)) ? 2 : 1;
-    return names->files[file] == 2 || names->modules[module] == 2;
+    return names->modules[module] == 2;
 }
 
 /* Below a Python frame only Python frames name a line: the interpreter may have lines as well. */
@@ -58,7 +65,8 @@ static void find_own_frame(const struct trace *trace, const struct library_names
     bool is_python = text_is(trace_text(trace, trace->stack.module[row]), STACK_PYTHON);
     rows[row] = rows[parent];
     kinds[row] = kinds[parent];
-    if (!trace->stack.line[row] || (!is_python && kinds[parent] & FRAME_PYTHON))
+    if (!trace->stack.line[row] || is_system_frame(trace, names, row) ||
+        (!is_python && kinds[parent] & FRAME_PYTHON))
         return;
     bool is_first = is_python && !(kinds[parent] & FRAME_PYTHON);
     bool is_own = !is_library_frame(trace, names, row);

@@ -1,6 +1,7 @@
 /* What does the host do? With a device: long operators of a framework that launch nothing while the
  * device is idle. Without one: does the main thread run, wait for a processor, or block, and on
  * what? */
+#include "analysis/lines.h"
 #include "base/array.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
@@ -302,6 +303,62 @@ static void describe_meanwhile(struct diagnosis *diagnosis, struct finding *find
                   TEXT_ARGS(trace_text(trace, trace->process.name[busy->process])), part);
 }
 
+/* The main threads of other processes that live for at least half of the run: workers, of which a
+ * data loader is the usual case. Returns their number. */
+static size_t sum_workers(const struct cpu_account *cpu, struct cpu_times *sum) {
+    size_t count = 0;
+    *sum = (struct cpu_times){0};
+    for (size_t i = 0; i < cpu->process_count; i++) {
+        const struct cpu_process *process = &cpu->processes[i];
+        const struct cpu_times *times = &cpu->threads[process->first].times;
+        if (process->count == 0 || process->process == cpu->threads[cpu->main].process ||
+            2 * times->wall < cpu->wall)
+            continue;
+        count++;
+        sum->wall += times->wall;
+        sum->running += times->running;
+        sum->ready += times->ready;
+        for (unsigned kind = 0; kind < BLOCKED_KINDS; kind++)
+            sum->blocked[kind] += times->blocked[kind];
+    }
+    return count;
+}
+
+static void fix_workers(struct diagnosis *diagnosis, struct finding *finding,
+                        const struct cpu_times *sum) {
+    if (2 * sum->running > sum->wall)
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                    "The workers are busy: start more of them if there are processors, or do less "
+                    "work in them");
+    else if (2 * sum->ready > sum->wall)
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                    "The workers wait for processors: start fewer, or run on more processors");
+    else if (2 * sum->blocked[BLOCKED_DISK] > sum->wall)
+        finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                    "The workers wait for the disk: read fewer and larger files, or keep the data "
+                    "in memory");
+}
+
+void cpu_describe_workers(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct cpu_account *cpu = diagnosis->source->cpu;
+    struct cpu_times sum;
+    size_t count = cpu && cpu->thread_count ? sum_workers(cpu, &sum) : 0;
+    char name[FORMAT_PLURAL_SIZE], running[FORMAT_SIZE], ready[FORMAT_SIZE], disk[FORMAT_SIZE],
+        other[FORMAT_SIZE];
+    if (count == 0 || sum.wall <= 0)
+        return;
+    int64_t blocked = cpu_times_blocked(&sum);
+    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
+                     "%s: %s running, %s waiting for a processor, %s for the disk, %s blocked "
+                     "otherwise",
+                     format_plural(count, "worker process", "worker processes", name),
+                     percent_of(sum.running, sum.wall, running),
+                     percent_of(sum.ready, sum.wall, ready),
+                     percent_of(sum.blocked[BLOCKED_DISK], sum.wall, disk),
+                     percent_of(blocked - sum.blocked[BLOCKED_DISK], sum.wall, other));
+    fix_workers(diagnosis, finding, &sum);
+}
+
 static void find_blocked(struct diagnosis *diagnosis) {
     enum { PLACES = 3 };
     const struct cpu_account *cpu = diagnosis->source->cpu;
@@ -343,6 +400,8 @@ static void find_blocked(struct diagnosis *diagnosis) {
                          TEXT_ARGS(place.length ? buffer_as_text(&place) : TEXT("unknown")));
         shown++;
     }
+    if (wait->on == BLOCKED_PIPE || wait->on == BLOCKED_POLL || wait->on == BLOCKED_CHILD)
+        cpu_describe_workers(diagnosis, finding);
     fix_blocked(diagnosis, finding, wait);
     buffer_finish(&place);
 }
@@ -428,6 +487,21 @@ static void find_profile(struct diagnosis *diagnosis) {
 #define KEPT_BYTES ((uint64_t)32 << 20)
 #define GROWN_BYTES ((uint64_t)100 << 20)
 
+/* "load (train.py:88)", or the function alone. */
+static void describe_site(const struct trace *trace, const struct heap_site *site,
+                          struct buffer *words) {
+    if (!site->function) {
+        buffer_string(words, "an unknown function");
+        return;
+    }
+    buffer_text(words, trace_text(trace, trace->stack.function[site->function]));
+    if (trace->stack.line[site->function]) {
+        buffer_string(words, " (");
+        lines_format(trace, site->function, words);
+        buffer_byte(words, ')');
+    }
+}
+
 /* What the program allocated in its steady part and never freed. */
 static void describe_kept(struct diagnosis *diagnosis, const struct heap *heap) {
     enum { SITES = 3 };
@@ -435,23 +509,27 @@ static void describe_kept(struct diagnosis *diagnosis, const struct heap *heap) 
     char bytes[FORMAT_SIZE], part[FORMAT_SIZE];
     struct finding *finding = diagnose_add(diagnosis, FINDING_HOST_MEMORY, CONFIDENCE_MEDIUM);
     const struct heap_site *top = &heap->sites[0];
-    struct text name = trace_text(trace, trace->stack.function[top->function]);
+    struct buffer name = {0};
+    describe_site(trace, top, &name);
     finding->decides = diagnosis->source->device_count == 0;
     finding->remark = !finding->decides;
     finding_summary(diagnosis, finding,
                     "About %s that the program allocated after the first quarter of the run were "
                     "never freed, %s of them by %.*s",
                     format_bytes(heap->kept, bytes), format_bytes(top->kept, part),
-                    TEXT_ARGS(top->function ? name : TEXT("an unknown function")));
+                    TEXT_ARGS(buffer_as_text(&name)));
     for (size_t i = 0; i < heap->site_count && i < SITES && heap->sites[i].kept; i++) {
         uint32_t function = trace->stack.function[heap->sites[i].function];
+        buffer_clear(&name);
+        describe_site(trace, &heap->sites[i], &name);
         finding_evidence(
             diagnosis, finding, (struct evidence){.kind = EVIDENCE_FUNCTION, .name = function},
-            "%.*s: %s not freed of %s allocated", TEXT_ARGS(trace_text(trace, function)),
+            "%.*s: %s not freed of %s allocated", TEXT_ARGS(buffer_as_text(&name)),
             format_bytes(heap->sites[i].kept, bytes), format_bytes(heap->sites[i].allocated, part));
     }
     finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
                 "Free this memory, or bound the container or cache that holds it");
+    buffer_finish(&name);
 }
 
 /* A process whose resident memory grew in the second half of its life and did not fall. */

@@ -45,6 +45,8 @@ diagnose_rule diagnose_compilation, diagnose_allocation, diagnose_transfers, dia
 void diagnose_healthy(struct diagnosis *diagnosis);
 /* The judged device is a CPU. */
 bool judges_cpu(const struct diagnosis *diagnosis);
+/* Adds what worker processes do, if there are any, and a fix by it. */
+void cpu_describe_workers(struct diagnosis *diagnosis, struct finding *finding);
 /* One gap is more than half of a run without steps, and no finding recovers half of that gap. */
 bool has_dominant_gap(const struct diagnosis *diagnosis);
 /* Adds the lines of the program to the evidence of the findings. */

@@ -303,6 +303,7 @@ static int64_t find_input(struct diagnosis *diagnosis) {
     bool gone = finding->change_count && finding->changes[0].kind == CHANGE_NO_HOST;
     finding_fix(diagnosis, finding, EFFORT_SETTING, gone ? "--no-host" : "--prefetch", "%s",
                 remedy_text(facts->framework, REMEDY_PREFETCH));
+    cpu_describe_workers(diagnosis, finding);
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,
                 "Preprocess once and store the result, or preprocess on the device");
     return finding->recoverable;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "trace/schema.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -68,6 +69,9 @@ void ridge_probe_allocation(uint64_t address, uint64_t bytes, int released, cons
     if (count > FRAMES_MAX)
         count = FRAMES_MAX;
     if (thread) {
+        uint32_t stack = released ? 0 : probe_stack(thread, CALL_OTHER);
+        if (stack)
+            count = 0;
         struct spool_allocation *record =
             spool_begin(thread->lane, SPOOL_ALLOCATION, 0, sizeof *record + count * sizeof *frames);
         if (record) {
@@ -76,6 +80,8 @@ void ridge_probe_allocation(uint64_t address, uint64_t bytes, int released, cons
             record->bytes = bytes;
             record->released = released != 0;
             record->count = count;
+            record->stack = stack;
+            record->unused = 0;
             if (count)
                 memcpy(record->frames, frames, count * sizeof *frames);
             spool_publish(thread->lane);

@@ -655,5 +655,8 @@ bool record_attach(const struct record_options *options, struct record_summary *
     environment_finish(&environment);
     if (ok)
         target_release(&summary->target);
+    if (ok && !getenv(ANNOUNCE))
+        record_note(summary, "attaching records no GPU work and no lines of calls; start the "
+                             "program with ridge record to get them");
     return ok;
 }

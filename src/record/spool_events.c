@@ -272,7 +272,7 @@ bool spool_handle_memory(const struct spool_origin *origin, const struct spool_m
     return true;
 }
 
-/* The stack is symbolised with the mappings that perf has seen. */
+/* The addresses of a stack are symbolised with the mappings that perf has seen. */
 bool spool_handle_allocation(const struct spool_origin *origin,
                              const struct spool_allocation *allocation) {
     struct spool_rows *rows = origin->rows;
@@ -282,6 +282,9 @@ bool spool_handle_allocation(const struct spool_origin *origin,
         !is_in_window(rows, allocation->time))
         return true;
     int64_t pid = spool_reader_process(rows->entities.reader, origin->process)->pid;
+    uint32_t stack = spool_stacks_row(&origin->lane->stacks, allocation->stack);
+    if (!stack && rows->perf && count)
+        stack = perf_stack_row(rows->perf, writer_of(origin), pid, allocation->frames, count);
     trace_write_allocation(writer_of(origin),
                            &(struct row_allocation){
                                .time = allocation->time,
@@ -289,10 +292,7 @@ bool spool_handle_allocation(const struct spool_origin *origin,
                                .operation = allocation->released ? MEMORY_FREE : MEMORY_ALLOC,
                                .bytes = allocation->bytes,
                                .address = allocation->address,
-                               .stack = rows->perf && count
-                                            ? perf_stack_row(rows->perf, writer_of(origin), pid,
-                                                             allocation->frames, count)
-                                            : 0,
+                               .stack = stack,
                            });
     rows->allocations += !allocation->released;
     return true;

@@ -340,14 +340,38 @@ SITE(site_samples, value_integer((int64_t)at->samples))
 SITE(site_function, site_text(of->report, at, of->report->model.trace->stack.function))
 SITE(site_module, site_text(of->report, at, of->report->model.trace->stack.module))
 
+SITE(site_file, at->function && of->report->model.trace->stack.line[at->function]
+                    ? site_text(of->report, at, of->report->model.trace->stack.file)
+                    : value_unknown())
+SITE(site_line, at->function && of->report->model.trace->stack.line[at->function]
+                    ? value_integer(of->report->model.trace->stack.line[at->function])
+                    : value_unknown())
+
+/* "train.py:88 load", or the function alone. */
+static struct value site_place(const void *source, const void *row, struct buffer *words) {
+    const struct trace *trace = REPORT(source)->model.trace;
+    const struct heap_site *site = row;
+    if (!site->function)
+        return value_unknown();
+    if (trace->stack.line[site->function]) {
+        lines_format(trace, site->function, words);
+        buffer_string(words, "  ");
+    }
+    buffer_text(words, trace_text(trace, trace->stack.function[site->function]));
+    return value_text(buffer_as_text(words));
+}
+
 static const struct column site_columns[] = {
     {"allocated_bytes", "allocated", UNIT_BYTES, 0, site_allocated},
     {"peak_bytes", "peak", UNIT_BYTES, 0, site_peak},
     {"live_bytes", "at the end", UNIT_BYTES, 0, site_live},
     {"kept_bytes", "never freed", UNIT_BYTES, 0, site_kept},
     {"samples", "samples", UNIT_COUNT, 0, site_samples},
-    {"function", "function", UNIT_TEXT, COLUMN_FLEXIBLE, site_function},
+    {"function", NULL, UNIT_TEXT, 0, site_function},
     {"module", NULL, UNIT_TEXT, 0, site_module},
+    {"file", NULL, UNIT_TEXT, 0, site_file},
+    {"line", NULL, UNIT_COUNT, 0, site_line},
+    {NULL, "line or function", UNIT_TEXT, COLUMN_FLEXIBLE, site_place},
     {0},
 };
 

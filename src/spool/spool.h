@@ -187,7 +187,8 @@ struct spool_allocation {
     int64_t time;
     uint64_t address, bytes; /* bytes that the sample stands for */
     uint32_t released, count;
-    uint64_t frames[]; /* return addresses less one, innermost first */
+    uint32_t stack, unused; /* number of a stack of the lane; 0: see `frames` */
+    uint64_t frames[];      /* return addresses less one, innermost first */
 };
 /* Written twice: without an end when the pause begins, and again when it ends. */
 struct spool_paused {

@@ -21,8 +21,31 @@ for folder in "${CUDA_HOME:-/usr/local/cuda}/include" "${CUDA_PATH:-/opt/cuda}/i
     [ -d "$folder" ] && folders="$folders -isystem $folder"
 done
 
+# The layouts of every Python that is found, with and without the GIL.
+pythons=0
+for python in python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 python3.14t \
+    "$HOME"/.pyenv/versions/3.*/bin/python3; do
+    include=$("$python" -c 'import sys, sysconfig
+print(sysconfig.get_path("include") if sys.version_info >= (3, 8) else "/none")' 2> /dev/null)
+    [ -e "$include/internal/pycore_pystate.h" ] || continue
+    builds=default
+    grep -q 'PY_MINOR_VERSION *1[3-9]' "$include/patchlevel.h" && builds="default Py_GIL_DISABLED=1"
+    for build in $builds; do
+        pythons=$((pythons + 1))
+        if $cc -std=gnu11 -w -DABI_PYTHON $([ $build = default ] || echo "-D$build") -I"$root/src" -isystem "$include" \
+            -isystem "$include/internal" -o "$scratch/cpython" "$here/cpython.c" > "$scratch/log" 2>&1 && "$scratch/cpython"; then
+            passed=$((passed + 1))
+        else
+            echo "FAILED tests/abi/cpython.c with $include, $build"
+            grep -m 5 'error' "$scratch/log"
+            failed=$((failed + 1))
+        fi
+    done
+done
+
 for source in "$here"/*.c; do
     name=$(basename "$source" .c)
+    [ "$name" != cpython ] || [ $pythons = 0 ] || continue
     if ! $cc -std=c11 -Wall -Wextra -Werror -I"$root/src" -I"$root/include" $folders \
         -o "$scratch/$name" "$source" -ldl > "$scratch/log" 2>&1; then
         echo "FAILED tests/abi/$name.c does not compile:"

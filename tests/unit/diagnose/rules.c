@@ -243,3 +243,40 @@ TEST(random_durations_are_no_drift) {
     }
     CHECK(slower <= 3);
 }
+
+/* Two processes of which the workers read from the disk, and a short-lived one. */
+TEST(what_worker_processes_do_is_evidence_and_decides_the_fix) {
+    struct cpu_thread threads[] = {
+        {.process = 1, .is_main = true, .times = {.wall = 1000}},
+        {.process = 2, .times = {.wall = 900, .running = 90, .blocked[BLOCKED_DISK] = 810}},
+        {.process = 3, .times = {.wall = 100, .running = 100}},
+        {.process = 4,
+         .times =
+             {.wall = 900, .ready = 90, .blocked[BLOCKED_DISK] = 720, .blocked[BLOCKED_PIPE] = 90}},
+    };
+    struct cpu_process processes[] = {{.process = 1, .first = 0, .count = 1},
+                                      {.process = 2, .first = 1, .count = 1},
+                                      {.process = 3, .first = 2, .count = 1},
+                                      {.process = 4, .first = 3, .count = 1}};
+    struct cpu_account cpu = {.threads = threads,
+                              .thread_count = 4,
+                              .processes = processes,
+                              .process_count = 4,
+                              .wall = 1000};
+    struct synthetic synthetic;
+    REQUIRE(begin_synthetic(&synthetic));
+    synthetic.source.cpu = &cpu;
+    struct finding *finding =
+        diagnose_add(&synthetic.diagnosis, FINDING_INPUT_PIPELINE, CONFIDENCE_HIGH);
+    cpu_describe_workers(&synthetic.diagnosis, finding);
+    REQUIRE(finding->evidence_count == 1 && finding->fix_count == 1);
+    CHECK_STRING(finding->evidence[0].words,
+                 "2 worker processes: 5.0 % running, 5.0 % waiting for a processor, 85.0 % for the "
+                 "disk, 5.0 % blocked otherwise");
+    CHECK(strstr(finding->fixes[0].words, "wait for the disk"));
+    cpu.process_count = 1;
+    finding = diagnose_add(&synthetic.diagnosis, FINDING_BLOCKED, CONFIDENCE_HIGH);
+    cpu_describe_workers(&synthetic.diagnosis, finding);
+    CHECK_INT(finding->evidence_count, 0);
+    end_synthetic(&synthetic);
+}
