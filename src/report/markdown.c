@@ -206,10 +206,13 @@ static void write_loss(struct markdown *document, const struct report_device *de
                       wording_cause(loss));
 }
 
-/* The verdict is about one device, or about the run. */
+/* The verdict is about one device, or about the run. One that names no fault leaves the device's
+ * largest loss. */
 static bool is_judged(const struct markdown *document, const struct report_device *device) {
     const struct verdict *verdict = &document->report->verdict;
-    return verdict->count > 0 && (verdict->device == device->id || verdict->device == 0);
+    return verdict->count > 0 && verdict->findings[0].kind != FINDING_UNDECIDED &&
+           verdict->findings[0].kind != FINDING_HEALTHY &&
+           (verdict->device == device->id || verdict->device == 0);
 }
 
 static void write_text_line(struct markdown *document, const char *label, const char *words) {

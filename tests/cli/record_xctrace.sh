@@ -16,6 +16,7 @@ echo "status $?"
 "$RIDGE" query x.ridge "SELECT name FROM process WHERE pid > 0" --format csv
 ls -l x.ridge | cut -c1-10
 say record -q -f -o x.ridge -- sh -c 'kill -9 $$' 2>&1 | grep status
+record -q -f -o x.ridge -- sh -c '(yes; echo "yes ends with $?" >&2) | true' 2>&1
 rm x.ridge
 
 echo "- what cannot be started leaves nothing"
