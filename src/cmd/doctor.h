@@ -32,6 +32,7 @@ struct doctor_facts {
     bool kernel_symbols; /* /proc/kallsyms shows addresses */
     struct fact python;
     unsigned python_major, python_minor;
+    bool reads_memory; /* of its children */
     struct fact opencl, vulkan;
     struct fact opencl_layers;                /* the ICD loader loads the probe as a layer */
     struct fact ncu, nsys, xctrace;           /* other tools, by their path */

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cmd/peaks_option.h"
+#include "record/python/python_reader.h"
 
 enum { SAMPLE_RATE = 999, SAMPLE_RATE_MAX = 20000 };
 
@@ -69,10 +70,12 @@ static bool read_sampling(const struct command_line *line, struct record_options
                           struct status *status) {
     options->perf.rate = SAMPLE_RATE;
     options->perf.counters = true;
+    options->python_trampolines = !python_reader_is_permitted();
     if (is_given(line, "stacks", "fp"))
         options->perf.stacks = PERF_STACKS_FP;
     options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA ||
-                           options->backend == RECORD_OPENCL || options->backend == RECORD_VULKAN;
+                           options->backend == RECORD_OPENCL || options->backend == RECORD_VULKAN ||
+                           options->backend == RECORD_METAL;
     if (!command_count(line, "sample-rate", &options->perf.rate, status))
         return false;
     if (options->perf.rate > SAMPLE_RATE_MAX)
@@ -134,6 +137,7 @@ static bool read_options(const struct command_line *line, struct record_options 
         .backend = is_given(line, "backend", "cuda")      ? RECORD_CUDA
                    : is_given(line, "backend", "opencl")  ? RECORD_OPENCL
                    : is_given(line, "backend", "vulkan")  ? RECORD_VULKAN
+                   : is_given(line, "backend", "metal")   ? RECORD_METAL
                    : is_given(line, "backend", "cpu")     ? RECORD_CPU
                    : is_given(line, "backend", "xctrace") ? RECORD_XCTRACE
                                                           : RECORD_AUTO,
@@ -189,10 +193,9 @@ bool record_run(const struct command_line *line, struct record_summary *summary,
     bool ok = variables && read_options(line, &options, &status);
     if (ok) {
         options.variables = variables;
-        ok = record_uses_xctrace(line, &options)
-                 ? record_run_xctrace(line, &options, summary, &status)
-             : options.attach ? record_attach(&options, summary, &status)
-                              : record_program(&options, summary, &status);
+        ok = record_uses_xctrace(&options) ? record_run_xctrace(line, &options, summary, &status)
+             : options.attach              ? record_attach(&options, summary, &status)
+                                           : record_program(&options, summary, &status);
     }
     if (!ok && options.attach) {
         *exit_status = command_fail(line, &status);

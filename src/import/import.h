@@ -39,7 +39,7 @@ struct importer {
 };
 
 extern const struct importer import_kineto, import_nsys, import_xctrace, import_rpd, import_xplane,
-    import_perfetto, import_perf_script, import_folded, import_speedscope;
+    import_perfetto, import_perf_script, import_folded, import_speedscope, import_rocprof;
 
 /* Opens a .ridge file in place, and any other trace through its importer and an unnamed temporary
  * file. */

@@ -469,6 +469,7 @@ static void write_notes(struct recording *recording) {
         trace_writer_meta_integer(writer, "target.cpu_ns", summary->target_ns);
     }
     trace_writer_meta_integer(writer, "recorder.cpu_ns", summary->recorder_ns);
+    apis_write_versions(&recording->rows.apis, writer);
     if (summary->probe_ns >= 0)
         trace_writer_meta_integer(writer, "probe.cost_ns", summary->probe_ns);
 }

@@ -12,6 +12,7 @@ enum record_backend {
     RECORD_CUDA,
     RECORD_OPENCL,
     RECORD_VULKAN,
+    RECORD_METAL,
     RECORD_CPU,
     RECORD_XCTRACE /* Metal, with Apple's xctrace: see xctrace_record.h */
 };
@@ -36,6 +37,8 @@ struct record_options {
     bool graph_nodes;          /* record each node of CUDA graphs */
     const char *python_lines;  /* "off", "waits" or "all"; NULL: all */
     bool vulkan_dispatches;    /* times for each Vulkan command instead of groups */
+    bool python_trampolines;   /* let Python name its functions to perf: slow, but its memory need
+                                  not be read */
     struct perf_options perf;
     bool no_sampling;
     const char *const *variables;      /* NAME=VALUE for the target; terminated by NULL */

@@ -35,6 +35,7 @@ static struct doctor_facts healthy(void) {
         .python = there("3.12.4"),
         .python_major = 3,
         .python_minor = 12,
+        .reads_memory = true,
         .opencl = there("NVIDIA H200"),
         .opencl_layers = there(""),
         .vulkan = there("NVIDIA H200 and 1 more"),
@@ -105,8 +106,11 @@ TEST(each_thing_that_is_missing_has_its_step) {
     facts.paranoid = 1;
     facts.kernel_symbols = false;
     check_step(&facts, "kernel symbols", "kernel.kptr_restrict=0");
-    facts.python_minor = 11;
-    check_step(&facts, "python functions", "3.12");
+    facts.python_minor = 7;
+    check_step(&facts, "python functions", "3.8");
+    facts.python_minor = 8;
+    facts.reads_memory = false;
+    check_step(&facts, "python functions", "ptrace_scope");
     facts.ncu.there = false;
     check_step(&facts, "gpu counters", "https://developer.nvidia.com/nsight-compute");
     facts.reads_sqlite = facts.reads_xml = false;
