@@ -55,6 +55,7 @@ echo "- a time limit"
 echo "- a running process continues"
 sleep 60 &
 sleeper=$!
+disown $sleeper # no message when it ends
 say record -q -f -p $sleeper --duration 0.2 -o x.ridge
 say record -q -f --attach $sleeper --duration 0.2 -o x.ridge
 kill -0 $sleeper && echo runs
@@ -65,7 +66,6 @@ kill -INT $recorder
 wait $recorder
 echo "status $?"
 kill $sleeper
-wait $sleeper 2> /dev/null
 say record -p 999999999 -o y.ridge
 
 echo "- failures of xctrace"
