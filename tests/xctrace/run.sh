@@ -83,7 +83,19 @@ for program in eager synchronous compiling lazy throttled cpu-fallback; do
         check "$program: $line" $?
     done
 done
-PATH=$PWD/tests/xctrace:$PATH TRY_ON_MAC_ANYWHERE=1 scripts/try-on-mac "$folder/mac" > "$folder/mac.log"
+PATH=$PWD/tests/xctrace:$PATH
+if [ -d "${RIDGE_FIXTURES:-none}/xctrace/m1-compute-baseline" ]; then
+    XCTRACE_STANDIN=real "$RIDGE" record --backend xctrace -q -o "$folder/real.ridge" -- true 2> "$folder/real.log"
+    "$RIDGE" report "$folder/real.ridge" | grep -q '^The GPU is idle 96 % of the time, mostly because the host synchronizes'
+    check "a real recording through the stand-in" $?
+    "$RIDGE" query "$folder/real.ridge" "SELECT count(*) FROM activity" --format csv | grep -q '^1000'
+    check "its GPU intervals" $?
+fi
+XCTRACE_STANDIN=slow python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' \
+    "$RIDGE" record --backend xctrace -o "$folder/slow.ridge" -- true < /dev/null > "$folder/slow.log"
+grep -q 'exporting metal-gpu-intervals, 4 of 11' "$folder/slow.log"
+check "progress on a terminal while exporting" $?
+TRY_ON_MAC_ANYWHERE=1 scripts/try-on-mac "$folder/mac" > "$folder/mac.log"
 check "scripts/try-on-mac with the stand-in: $(tail -n 1 "$folder/mac.log")" $?
 [ -s "$folder/mac.tar.gz" ] && [ "$(grep -c '^ok ' "$folder/mac/SUMMARY")" -ge 12 ]
 check "scripts/try-on-mac packs the results" $?
