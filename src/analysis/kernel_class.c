@@ -78,6 +78,35 @@ static bool is_single_operation(struct text name) {
     return text_starts(name, "fused_") && parts == 2;
 }
 
+/* The kernels of MLX and candle, on Metal: the number of arrays that an element-wise one accesses;
+ * 0 for any other. MLX: "v_Sinfloat32float32", "vv_Addfloat32", with s for a scalar, g for a
+ * strided array, and a digit for variants. candle: "usin_f32", "badd_f16". */
+static unsigned metal_elementwise_arrays(struct text name) {
+    static const char *const unary[] = {"uabs_", "uceil_", "ucos_",   "uerf_",  "uexp_",  "ugelu_",
+                                        "ulog_", "uneg_",  "urecip_", "urelu_", "usilu_", "usin_",
+                                        "usqr_", "usqrt_", "utanh_",  "usigm",  NULL};
+    static const char *const binary[] = {"badd_", "bsub_",     "bmul_",     "bdiv_",
+                                         "beq_",  "bmaximum_", "bminimum_", NULL};
+    size_t operands = 0, at;
+    for (size_t i = 0; unary[i]; i++)
+        if (text_starts(name, unary[i]))
+            return 2;
+    for (size_t i = 0; binary[i]; i++)
+        if (text_starts(name, binary[i]))
+            return 3;
+    while (operands < name.length && operands < 2 && strchr("vsg", name.data[operands]))
+        operands++;
+    for (at = operands; at < name.length && name.data[at] >= '1' && name.data[at] <= '9';)
+        at++;
+    if (operands == 0 || at + 2 >= name.length || at > operands + 1 || name.data[at] != '_')
+        return 0;
+    struct text operation = {name.data + at + 1, name.length - at - 1};
+    bool named = operation.data[0] >= 'A' && operation.data[0] <= 'Z';
+    if (!named && !text_starts(operation, "copy"))
+        return 0;
+    return operands == 2 && text_starts(name, "vv") ? 3 : 2;
+}
+
 bool kernel_is_f64(struct text name) {
     static const char *const parts[] = {"f64f64_f64f64", "dgemm", NULL};
     return has_any(name, parts);
@@ -113,7 +142,8 @@ enum kernel_class kernel_class(struct text name) {
         return KERNEL_COLLECTIVE;
     if (is_product(name))
         return is_plain_f32(name) ? KERNEL_MATMUL_F32 : KERNEL_MATMUL;
-    if (is_single_operation(name) || text_find(name, "fused_dropout") >= 0) /* PyTorch's dropout */
+    if (is_single_operation(name) || metal_elementwise_arrays(name) ||
+        text_find(name, "fused_dropout") >= 0) /* PyTorch's dropout */
         return KERNEL_ELEMENTWISE;
     if (has_any(name, fused))
         return KERNEL_FUSED;
@@ -160,6 +190,8 @@ unsigned kernel_elementwise_arrays(struct text kernel) {
                                             "scatter", "softmax", "norm_",  NULL};
     if (has_any(kernel, not_these))
         return 0;
+    if (metal_elementwise_arrays(kernel))
+        return metal_elementwise_arrays(kernel);
     /* the runtime's are named fused_add_f32; those that reduce rows, rows_… */
     if (!has_any(kernel, frameworks) &&
         (!text_starts(kernel, "fused_") || text_find(kernel, "_sum_") >= 0 ||

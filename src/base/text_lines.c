@@ -1,3 +1,4 @@
+/* Reads lines from a window over the file; a line may not exceed LINE_MAX_BYTES. */
 #include "base/text_lines.h"
 
 enum { LINE_MAX_BYTES = 16 << 20 };

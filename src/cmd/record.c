@@ -193,10 +193,9 @@ bool record_run(const struct command_line *line, struct record_summary *summary,
     bool ok = variables && read_options(line, &options, &status);
     if (ok) {
         options.variables = variables;
-        ok = record_uses_xctrace(line, &options)
-                 ? record_run_xctrace(line, &options, summary, &status)
-             : options.attach ? record_attach(&options, summary, &status)
-                              : record_program(&options, summary, &status);
+        ok = record_uses_xctrace(&options) ? record_run_xctrace(line, &options, summary, &status)
+             : options.attach              ? record_attach(&options, summary, &status)
+                                           : record_program(&options, summary, &status);
     }
     if (!ok && options.attach) {
         *exit_status = command_fail(line, &status);

@@ -38,6 +38,6 @@ bool record_run(const struct command_line *line, struct record_summary *summary,
 bool record_run_xctrace(const struct command_line *line, const struct record_options *options,
                         struct record_summary *summary, struct status *status);
 /* Whether this recording is one for xctrace: --backend xctrace, or a Mac where it works. */
-bool record_uses_xctrace(const struct command_line *line, const struct record_options *options);
+bool record_uses_xctrace(const struct record_options *options);
 
 #endif

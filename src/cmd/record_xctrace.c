@@ -14,13 +14,21 @@
 #include "import/import.h"
 #include "record/xctrace_record.h"
 
-bool record_uses_xctrace(const struct command_line *line, const struct record_options *options) {
-    (void)line;
 #ifdef __APPLE__
-    if (options->backend == RECORD_AUTO && access("/usr/bin/xctrace", X_OK) == 0)
-        return true;
+enum { IS_MAC = true };
+#else
+enum { IS_MAC = false };
 #endif
-    return options->backend == RECORD_XCTRACE;
+
+/* Without Xcode, macOS has an xctrace that only says so; then the probe records. */
+static bool xctrace_runs(void) {
+    FILE *version = popen("xctrace version > /dev/null 2>&1", "r");
+    return version && pclose(version) == 0;
+}
+
+bool record_uses_xctrace(const struct record_options *options) {
+    return options->backend == RECORD_XCTRACE ||
+           (IS_MAC && options->backend == RECORD_AUTO && xctrace_runs());
 }
 
 /* Options that xctrace has no counterpart for. */

@@ -1,6 +1,8 @@
 /* Did the device run below its maximum clock? Read from clock counters; without them, from kernels
  * of one name and grid that become slower during the run. A device at its power limit under full
  * load works as designed: that is a remark, not a fault. */
+#include <stdio.h>
+
 #include "diagnose/diagnosis.h"
 #include "whatif/names.h"
 
@@ -56,6 +58,84 @@ static void add_clock(struct clock_facts *clock, int64_t time, double value) {
 static void add_reasons(struct clock_facts *clock, double value) {
     if (value > 0 && value < 4096)
         clock->reasons |= (unsigned)value;
+}
+
+/* Thermal state of the machine and performance state of an Apple GPU, in the judged part: each is
+ * written when it changes. */
+struct state_facts {
+    double hottest;      /* COUNTER_THERMAL_STATE; 0 nominal or unknown */
+    double lowest, best; /* COUNTER_PERFORMANCE_STATE; of the part and of the run; 0 unknown */
+};
+
+enum { THERMAL_SERIOUS = 2 };
+
+static const char *thermal_name(double state) {
+    return state >= 3 ? "critical" : "serious";
+}
+
+static const char *performance_name(double state) {
+    return state >= 3 ? "maximum" : state >= 2 ? "medium" : "minimum";
+}
+
+static struct state_facts read_states(const struct diagnosis *diagnosis) {
+    const struct trace *trace = diagnosis->trace;
+    struct state_facts states = {0};
+    struct reading thermal = {0}, performance = {0};
+    for (size_t i = 0; i < trace->counter.count; i++) {
+        struct text name = trace_text(trace, trace->counter.name[i]);
+        int64_t time = trace->counter.time[i];
+        double value = trace->counter.value[i];
+        bool is_thermal = text_is(name, COUNTER_THERMAL_STATE);
+        if (!is_thermal && !text_is(name, COUNTER_PERFORMANCE_STATE))
+            continue;
+        if (!is_thermal && value > states.best)
+            states.best = value;
+        if (time < diagnosis->facts.host_start)
+            keep_latest(is_thermal ? &thermal : &performance, time, value);
+        else if (time <= diagnosis->facts.host_end && is_thermal)
+            states.hottest = value > states.hottest ? value : states.hottest;
+        else if (time <= diagnosis->facts.host_end && (!states.lowest || value < states.lowest))
+            states.lowest = value;
+    }
+    if (thermal.known && thermal.value > states.hottest)
+        states.hottest = thermal.value;
+    if (performance.known && (!states.lowest || performance.value < states.lowest))
+        states.lowest = performance.value;
+    return states;
+}
+
+/* The machine is hot, and the GPU slower than before: by its state or by its kernels. */
+static bool is_hot(const struct state_facts *states, const struct drift *drift) {
+    return states->hottest >= THERMAL_SERIOUS &&
+           (states->lowest < states->best || (drift->ratio > 1.03 && drift->part > 0.3));
+}
+
+static void diagnose_heat(struct diagnosis *diagnosis, const struct state_facts *states) {
+    const struct drift *drift = &diagnosis->facts.drift;
+    char change[FROM_TO_SIZE], lowered[80] = "";
+    struct finding *finding = diagnose_add(diagnosis, FINDING_THROTTLING, CONFIDENCE_HIGH);
+    finding_estimate(diagnosis, finding, drift->lost);
+    if (states->lowest && states->lowest < states->best)
+        snprintf(lowered, sizeof lowered, ", and the GPU performance state falls from %s to %s",
+                 performance_name(states->best), performance_name(states->lowest));
+    finding_summary(diagnosis, finding, "The thermal state is %s%s", thermal_name(states->hottest),
+                    lowered);
+    if (finding->recoverable > 0)
+        finding_gain(diagnosis, finding, "at the initial speed, %s",
+                     from_to(diagnosis, finding->recoverable, change));
+    else
+        finding->remark = true;
+    finding_cause(diagnosis, finding,
+                  "macOS lowers the GPU's clock when the machine is hot. Kernels slow down with "
+                  "it.");
+    if (drift->ratio > 1)
+        finding_evidence(
+            diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
+            "Kernels of the same name and grid take %.1f %% longer in the last quarter than in the "
+            "first",
+            100 * (drift->ratio - 1));
+    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                "Let the machine cool down, and keep the measurement short");
 }
 
 static struct clock_facts read_counters(const struct diagnosis *diagnosis, uint32_t device) {
@@ -212,6 +292,11 @@ static bool is_throttled(const struct diagnosis *diagnosis, const struct clock_f
 void diagnose_clock(struct diagnosis *diagnosis) {
     struct clock_facts clock = find_clock(diagnosis);
     const struct drift *drift = &diagnosis->facts.drift;
+    struct state_facts states = read_states(diagnosis);
+    if (is_hot(&states, drift)) {
+        diagnose_heat(diagnosis, &states);
+        return;
+    }
     if (!is_throttled(diagnosis, &clock))
         return;
     const struct prediction *full = predict_alone(diagnosis, CHANGE_FULL_CLOCK);

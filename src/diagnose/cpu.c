@@ -67,6 +67,56 @@ static void find_operators(struct diagnosis *diagnosis) {
                 remedy_text(diagnosis->facts.framework, REMEDY_TO_DEVICE));
 }
 
+/* A function of a framework's CPU backend or of a CPU math library. */
+static bool is_cpu_backend(struct text name) {
+    static const char *const parts[] = {"eval_cpu",    "cblas_", "_cpu_fallback", "BNNS", "vDSP_",
+                                        "cpu_backend", NULL};
+    for (size_t i = 0; parts[i]; i++)
+        if (text_find(name, parts[i]) >= 0)
+            return true;
+    return false;
+}
+
+/* On Metal no range names an operator; the sampled functions do. */
+static void find_fallback(struct diagnosis *diagnosis) {
+    int64_t time = 0, top_time = 0;
+    uint32_t top = 0;
+    char words[FORMAT_SIZE], change[FROM_TO_SIZE];
+    const struct gap_names *names = &diagnosis->source->devices[0].gaps->host_names;
+    if (diagnosis->facts.framework != FRAMEWORK_METAL)
+        return;
+    for (size_t i = 0; i < names->count; i++) {
+        if (!is_cpu_backend(trace_text(diagnosis->trace, names->list[i].name)))
+            continue;
+        time += names->list[i].time;
+        if (names->list[i].time > top_time) {
+            top_time = names->list[i].time;
+            top = names->list[i].name;
+        }
+    }
+    if (top == 0 || 20 * time < diagnosis->verdict->time)
+        return;
+    struct text name = trace_text(diagnosis->trace, top);
+    struct finding *finding = diagnose_add(diagnosis, FINDING_ON_CPU, CONFIDENCE_MEDIUM);
+    finding_change(finding, CHANGE_NO_HOST, name, 0);
+    if (!finding_predict(diagnosis, finding)) {
+        finding_estimate(diagnosis, finding, time);
+        finding->change_count = 0;
+    }
+    finding_summary(diagnosis, finding,
+                    "The GPU is idle for %s while a CPU backend computes, mostly in %.*s",
+                    format_duration(time, words), TEXT_ARGS(name));
+    finding_gain(diagnosis, finding, "without it, %s",
+                 from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "Operations without a GPU kernel, or with arrays on the CPU stream, run on the "
+                  "CPU. The GPU waits for their results.");
+    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_FUNCTION, .name = top},
+                     "%.*s: the GPU is idle for %s", TEXT_ARGS(name), words);
+    finding_fix(diagnosis, finding, EFFORT_LINES, finding->change_count ? "--no-host" : NULL, "%s",
+                remedy_text(diagnosis->facts.framework, REMEDY_TO_DEVICE));
+}
+
 /* The operator with the most host time; NULL: none has 5 % of the run. */
 static const struct range_group *main_operator(const struct diagnosis *diagnosis) {
     const struct ranges *ranges = diagnosis->source->ranges;
@@ -569,11 +619,13 @@ void diagnose_cpu(struct diagnosis *diagnosis) {
     const struct cpu_account *cpu = diagnosis->source->cpu;
     bool unseen =
         diagnosis->facts.recorded.activities > 0 || kernels_are_missing(&diagnosis->facts);
-    if (diagnosis->source->device_count > 0)
+    if (diagnosis->source->device_count > 0) {
         find_operators(diagnosis);
-    else if (!unseen && cpu && cpu->thread_count > 0)
+        find_fallback(diagnosis);
+    } else if (!unseen && cpu && cpu->thread_count > 0) {
         find_account(diagnosis);
-    else if (!unseen)
+    } else if (!unseen) {
         find_profile(diagnosis);
+    }
     find_host_memory(diagnosis);
 }

@@ -115,6 +115,11 @@ static void describe_undecided(struct diagnosis *diagnosis, struct finding *find
     if (facts->kernels.count > 0 && (gap || too_few_kernels(diagnosis)))
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                     "Record more iterations of the loop, after a warm-up");
+    if (text_find(trace_meta(diagnosis->trace, META_NOT_FOUND),
+                  "metal-application-encoders-list") >= 0)
+        finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                    "Export the other tables of the recording as well (ridge info lists them), or "
+                    "pass the .trace bundle on a Mac");
     finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                 "Record with ridge record and CPU sampling: it records launches, API calls, waits "
                 "and host functions");

@@ -373,8 +373,9 @@ static void add_first_fix(struct diagnosis *diagnosis, struct finding *finding,
         fix_named(diagnosis, finding, own->top_name, words, option);
         return;
     }
-    const char *ranges =
-        diagnosis->facts.framework == FRAMEWORK_TORCH ? "NVTX, record_function" : "NVTX";
+    const char *ranges = diagnosis->facts.framework == FRAMEWORK_TORCH   ? "NVTX, record_function"
+                         : diagnosis->facts.framework == FRAMEWORK_METAL ? "os_signpost"
+                                                                         : "NVTX";
     if (2 * own->unnamed > own->total)
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                     diagnosis->trace->sample.count
@@ -418,6 +419,25 @@ static void add_name(struct diagnosis *diagnosis, struct finding *finding,
                          format_duration(own->unnamed, time));
 }
 
+/* A framework that evaluates lazily builds a graph first: the GPU gets all work of a step at once,
+ * at its end. */
+static void add_lazy(struct diagnosis *diagnosis, struct finding *finding,
+                     const struct host_names *own) {
+    const struct facts *facts = &diagnosis->facts;
+    struct text name = trace_text(diagnosis->trace, own->top_name);
+    size_t steps = diagnosis->source->step_count;
+    if (facts->framework != FRAMEWORK_METAL || text_find(name, "mlx") < 0 || steps == 0 ||
+        facts->kernels.count < 4 * steps || 2 * facts->cause[CAUSE_HOST] < facts->idle)
+        return;
+    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
+                     "Lazy evaluation: the GPU gets its work in one burst a step, after %.*s has "
+                     "run",
+                     TEXT_ARGS(name));
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                "Evaluate earlier (mx.async_eval), so that the GPU works while the next graph is "
+                "built");
+}
+
 void diagnose_host(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     char name[NAME_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE], names[NAME_SIZE + 60];
@@ -452,6 +472,7 @@ void diagnose_host(struct diagnosis *diagnosis) {
     finding->unexplained = !has_top_name(&own) && 2 * own.unnamed > own.total;
     add_name(diagnosis, finding, &own, name);
     add_first_fix(diagnosis, finding, &own, name, input + others > 0);
+    add_lazy(diagnosis, finding, &own);
     if (predict_alone(diagnosis, CHANGE_NO_SYNC)->applicable)
         finding_fix(diagnosis, finding, EFFORT_LINES, "--no-sync",
                     "Remove the synchronizations from the loop, so that host code overlaps with "

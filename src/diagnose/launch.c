@@ -233,7 +233,61 @@ static void find_tiny(struct diagnosis *diagnosis) {
     map_finish(&chains.counts);
 }
 
+/* Metal's own label of an encoder; Instruments has no names of kernels without the shader
+ * timeline. */
+#define METAL_ENCODER "Compute Command"
+
+static bool is_unnamed(const struct diagnosis *diagnosis) {
+    const struct diagnose_source *source = diagnosis->source;
+    const struct kernels *kernels = source->device_count ? source->devices[0].kernels : NULL;
+    int64_t unnamed = 0;
+    for (size_t i = 0; kernels && i < kernels->group_count; i++)
+        if (text_find(kernels->groups[i].short_name, METAL_ENCODER) >= 0)
+            unnamed += kernels->groups[i].total;
+    return kernels && 2 * unnamed > kernels->total;
+}
+
+/* Many short encoders one after another are what a framework without fusion does, also where the
+ * GPU looks busy. Whether they can be fused is not known without their names. */
+static void find_short_encoders(struct diagnosis *diagnosis) {
+    enum { ENCODERS_MIN = 4, SHORT_NS = 100000 };
+    const struct facts *facts = &diagnosis->facts;
+    const struct kernel_facts *kernels = &facts->kernels;
+    size_t steps = diagnosis->source->step_count ? diagnosis->source->step_count : 1;
+    int64_t mean = kernels->count ? kernels->total_time / (int64_t)kernels->count : 0;
+    char count[FORMAT_SIZE], each[FORMAT_SIZE], change[FROM_TO_SIZE];
+    if (facts->framework != FRAMEWORK_METAL || kernels->count < 8 * ENCODERS_MIN ||
+        kernels->count < ENCODERS_MIN * steps || mean > SHORT_NS || !is_unnamed(diagnosis))
+        return;
+    struct finding *finding = diagnose_add(diagnosis, FINDING_TINY_KERNELS, CONFIDENCE_LOW);
+    finding_change(finding, CHANGE_FUSE, TEXT(METAL_ENCODER), 0);
+    if (!finding_predict(diagnosis, finding))
+        finding->change_count = 0;
+    finding->decides = true;
+    finding_summary(diagnosis, finding, "%s encoders of %s on average run one after another",
+                    format_count(kernels->count, count), format_duration(mean, each));
+    diagnose_set_text(diagnosis, &finding->headline,
+                      "%s short encoders run one after another, probably operations that could be "
+                      "fused. The trace does not name their kernels.",
+                      count);
+    if (finding->change_count)
+        finding_gain(diagnosis, finding, "if they are element-wise and fused, %s",
+                     from_to(diagnosis, finding->recoverable, change));
+    finding_cause(
+        diagnosis, finding,
+        "Each small operation is a separate kernel: it costs a launch and a round trip to "
+        "memory for every intermediate value. The trace does not name the kernels.");
+    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
+                     "%s encoders, %s each on average", count, each);
+    finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
+                remedy_text(facts->framework, REMEDY_FUSE));
+    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                "Name the kernels: set encoder labels, or record with the shader timeline of "
+                "Instruments");
+}
+
 void diagnose_launch(struct diagnosis *diagnosis) {
     find_launches(diagnosis);
     find_tiny(diagnosis);
+    find_short_encoders(diagnosis);
 }

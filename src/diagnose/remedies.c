@@ -57,7 +57,8 @@ static const struct {
                      "Preallocate outputs (out=), and do not defeat the caching allocator "
                      "(torch.cuda.empty_cache() in the loop, PYTORCH_NO_CUDA_MEMORY_CACHING)",
                      "Set XLA_PYTHON_CLIENT_PREALLOCATE=true and use donate_argnums",
-                     "Keep the tensors, so that the pool can reuse their memory", NULL,
+                     "Keep the tensors, so that the pool can reuse their memory",
+                     "Create buffers before the loop and reuse them, or allocate from an MTLHeap",
                      .opencl = "Create buffers before the loop and reuse them, or use sub-buffers "
                                "of one large buffer",
                      .vulkan = "Allocate memory before the loop and reuse it, or place buffers in "
@@ -66,14 +67,18 @@ static const struct {
         {"Compile and load modules before the loop, and set CUDA_MODULE_LOADING=EAGER",
          "Compile and warm up before the loop (TORCH_LOGS=recompiles shows why it recompiles)",
          "Compile ahead with jit(f).lower(...).compile() (JAX_LOG_COMPILES=1 shows compilations)",
-         "Compile functions once, before the loop", NULL,
+         "Compile functions once, before the loop",
+         "Create pipelines before the loop and keep them in an MTLBinaryArchive (MLX: call the "
+         "function once before the loop)",
          .opencl =
              "Build programs before the loop, and keep their binaries (clCreateProgramWithBinary)",
          .vulkan = "Create pipelines before the loop, and keep a VkPipelineCache on disk"},
     [REMEDY_FIXED_SHAPES] =
         {"Keep shapes and constants fixed, or cache compiled code by key",
          "Mark varying sizes as dynamic (torch.compile(dynamic=True)), or pad to a few sizes",
-         "Pad to a few sizes, as every new shape is compiled again", NULL, NULL,
+         "Pad to a few sizes, as every new shape is compiled again", NULL,
+         "Pass sizes as arguments instead of function constants (MLX: keep shapes fixed, or "
+         "mx.compile(shapeless=True))",
          .opencl =
              "Pass sizes as kernel arguments instead of build options, or cache programs by key",
          .vulkan = "Pass sizes as push constants or in buffers instead of specialization "
@@ -128,6 +133,9 @@ static const struct {
                           "Move the tensors to the device (.to(\"cuda\"), device=\"cuda\") and "
                           "keep them there",
                           "Check jax.devices(), as everything runs on the CPU without a GPU plugin",
+                          NULL,
+                          "Run this work on the GPU (MLX: stream=mx.gpu; PyTorch: without "
+                          "PYTORCH_ENABLE_MPS_FALLBACK unsupported operations are errors)",
                           .opencl = NULL},
 };
 

@@ -243,8 +243,7 @@ static int become_program(int fd, struct status *status) {
         status_fail(status, STATUS_IO, "the recorder's message is incomplete");
         return NOT_STARTED;
     }
-    if (head.ignores_pipe)
-        signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, head.ignores_pipe ? SIG_IGN : SIG_DFL);
     execvp(arguments[0], arguments);
     int reason = errno;
     send_all(fd, &reason, sizeof reason);

@@ -19,6 +19,11 @@ static const char *const source_names[] = {[LIMIT_OBSERVED] = "seen",
                                            [LIMIT_STATED] = "stated",
                                            [LIMIT_MEASURED] = "measured"};
 
+const char *limit_source_name(unsigned source) {
+    const char *name = source < ARRAY_COUNT(source_names) ? source_names[source] : NULL;
+    return name ? name : "not known";
+}
+
 bool limits_known(const struct kernel_limits *limits) {
     return limits->bytes > 0 || limits->flops > 0;
 }

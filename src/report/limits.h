@@ -21,4 +21,7 @@ void limits_summary(const struct kernels *kernels, const struct limits *limits,
 /* "limits": every limit of a device that is known, with its source. */
 void limits_of_device(struct json *json, const struct limits *limits);
 
+/* "measured", "published", "seen". */
+const char *limit_source_name(unsigned source);
+
 #endif

@@ -1,12 +1,14 @@
 /* The report as the PROFILING_RESULTS.md that profiling guides ask people to write by hand: date,
  * configuration, the metric table with its targets, key findings and opportunities, then the tables
- * they rest on. Every sentence states a figure of this trace; none advises or predicts. */
+ * they rest on. The bottleneck and the opportunities of the judged device are those of the verdict;
+ * of any other device, its idle time by cause. */
 #include "report/markdown.h"
 
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "report/limits.h"
 #include "report/sections.h"
 #include "trace/writer.h"
 
@@ -204,11 +206,48 @@ static void write_loss(struct markdown *document, const struct report_device *de
                       wording_cause(loss));
 }
 
+/* The verdict is about one device, or about the run. One that names no fault leaves the device's
+ * largest loss. */
+static bool is_judged(const struct markdown *document, const struct report_device *device) {
+    const struct verdict *verdict = &document->report->verdict;
+    return verdict->count > 0 && verdict->findings[0].kind != FINDING_UNDECIDED &&
+           verdict->findings[0].kind != FINDING_HEALTHY &&
+           (verdict->device == device->id || verdict->device == 0);
+}
+
+static void write_text_line(struct markdown *document, const char *label, const char *words) {
+    if (!words || !*words)
+        return;
+    output_printf(document->output, "   - %s: ", label);
+    markdown_text(document, text_of(words));
+    output_printf(document->output, "\n");
+}
+
+/* As the verdict ranks it. */
+static void write_judged_bottleneck(struct markdown *document, unsigned number) {
+    const struct verdict *verdict = &document->report->verdict;
+    const struct finding *first = &verdict->findings[0];
+    char share[FORMAT_SIZE];
+    markdown_line(document, "%u. **Bottleneck Identified**: %s", number,
+                  finding_title(first->kind));
+    write_text_line(document, "Evidence", first->observation);
+    if (first->recoverable > 0)
+        markdown_line(document, "   - Impact: %s of total time",
+                      format_percent(wording_share(first->recoverable, verdict->time), share));
+    else
+        markdown_line(document, "   - Impact: not known");
+    write_text_line(document, "Root cause", first->cause);
+}
+
 static void write_bottleneck(struct markdown *document, unsigned number,
                              const struct report_device *device) {
     const struct gaps *gaps = &device->gaps;
     unsigned order[LOSSES];
     char share[FORMAT_SIZE];
+    if (is_judged(document, device)) {
+        write_judged_bottleneck(document, number);
+        return;
+    }
     rank_losses(device, order);
     int64_t time = loss_time(device, order[0]);
     double busy = wording_share(device->account.busy, device->account.window);
@@ -263,13 +302,26 @@ static void write_rates(struct markdown *document, const struct copies *copies) 
     output_printf(document->output, "\n");
 }
 
+/* The memory bandwidth that kernels could reach. */
+static void write_roof(struct markdown *document, const struct report_device *device) {
+    const struct limits *limits = document->report->limits;
+    double rate = limits ? limits[device->id].of[DEVICE_LIMIT_MEMORY] : 0;
+    char text[FORMAT_SIZE];
+    if (rate > 0)
+        markdown_line(document, "   - Memory bandwidth of the device: %s (%s)",
+                      format_rate(rate, text),
+                      limit_source_name(limits[device->id].source[DEVICE_LIMIT_MEMORY]));
+}
+
 static void write_memory_patterns(struct markdown *document, unsigned number,
                                   const struct report_device *device) {
     const struct copy_group *all = &device->copies.all;
     const struct account *account = &device->account;
     char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE];
     if (all->count == 0) {
-        markdown_line(document, "%u. **Memory Patterns**: no copies", number);
+        markdown_line(document, "%u. **Memory Patterns**:", number);
+        markdown_line(document, "   - Transfers: none");
+        write_roof(document, device);
         return;
     }
     markdown_line(document, "%u. **Memory Patterns**:", number);
@@ -283,6 +335,7 @@ static void write_memory_patterns(struct markdown *document, unsigned number,
                       format_plural(all->without_bytes, "copy", "copies", count));
     if (all->time_with_bytes > 0)
         write_rates(document, &device->copies);
+    write_roof(document, device);
     if (copy_group_is_sized(all))
         markdown_line(
             document, "   - Small (below 64 KiB): %s of the copies, with %s of their time",
@@ -324,11 +377,38 @@ static void write_findings(struct markdown *document, size_t index) {
     write_top_kernel(document, 4, device);
 }
 
+/* The fixes of the findings that are worth acting on. */
+static void write_judged_opportunities(struct markdown *document) {
+    const struct verdict *verdict = &document->report->verdict;
+    char share[FORMAT_SIZE];
+    unsigned number = 0;
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct finding *finding = &verdict->findings[i];
+        if (finding->minor || finding->fix_count == 0)
+            continue;
+        markdown_line(document, "%u. %s", ++number, finding_title(finding->kind));
+        if (finding->recoverable > 0)
+            markdown_line(
+                document, "   - Potential gain: %s",
+                format_percent(wording_share(finding->recoverable, verdict->time), share));
+        else
+            markdown_line(document, "   - Potential gain: not known");
+        markdown_line(document, "   - Effort: %s", effort_name(finding->fixes[0].effort));
+        write_text_line(document, "Approach", finding->fixes[0].words);
+    }
+    if (number == 0)
+        markdown_line(document, "None that the trace shows.");
+}
+
 static void write_opportunities(struct markdown *document, size_t index) {
     const struct report_device *device = &document->report->devices[index];
     unsigned order[LOSSES];
     char time[FORMAT_SIZE], share[FORMAT_SIZE];
     markdown_device_heading(document, "Optimization Opportunities", index);
+    if (is_judged(document, device)) {
+        write_judged_opportunities(document);
+        return;
+    }
     rank_losses(device, order);
     if (loss_time(device, order[0]) == 0) {
         markdown_line(document, "None outside the kernels: kernels run all the time.");

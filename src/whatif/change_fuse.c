@@ -52,7 +52,14 @@ static double bytes_of(const struct replay *replay, size_t activity) {
     return work && work->bytes ? work->bytes[activity] : 0;
 }
 
-/* Equal numbers of elements: by launched threads or, if unknown, by bytes. */
+static bool is_apple(const struct replay *replay, uint32_t row) {
+    const struct columns_device *device = &replay->trace->device;
+    return text_is(trace_text(replay->trace, device->vendor[activity_device(replay, row)]),
+                   "Apple");
+}
+
+/* Equal numbers of elements: by launched threads or, if unknown, by bytes. Metal's GPU intervals
+ * have neither: element-wise kernels that take about as long access about as much. */
 static bool same_amount(const struct fuser *fuser, uint32_t a, uint32_t b) {
     const struct replay *replay = fuser->run->replay;
     uint64_t x = grid_threads(replay, a), y = grid_threads(replay, b);
@@ -61,6 +68,10 @@ static bool same_amount(const struct fuser *fuser, uint32_t a, uint32_t b) {
     if (x && y)
         return x == y;
     double p = bytes_of(replay, a), q = bytes_of(replay, b);
+    if (p == 0 && q == 0 && is_apple(replay, a)) {
+        const int64_t *duration = replay->trace->activity.duration;
+        return duration[a] < 2 * duration[b] && duration[b] < 2 * duration[a];
+    }
     return p > 0 && q > 0 && p < 2 * q && q < 2 * p;
 }
 

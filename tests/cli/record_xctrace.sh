@@ -16,6 +16,7 @@ echo "status $?"
 "$RIDGE" query x.ridge "SELECT name FROM process WHERE pid > 0" --format csv
 ls -l x.ridge | cut -c1-10
 say record -q -f -o x.ridge -- sh -c 'kill -9 $$' 2>&1 | grep status
+record -q -f -o x.ridge -- sh -c '(yes; echo "yes ends with $?" >&2) | true' 2>&1
 rm x.ridge
 
 echo "- what cannot be started leaves nothing"
@@ -54,6 +55,7 @@ echo "- a time limit"
 echo "- a running process continues"
 sleep 60 &
 sleeper=$!
+disown $sleeper # no message when it ends
 say record -q -f -p $sleeper --duration 0.2 -o x.ridge
 say record -q -f --attach $sleeper --duration 0.2 -o x.ridge
 kill -0 $sleeper && echo runs
@@ -64,7 +66,6 @@ kill -INT $recorder
 wait $recorder
 echo "status $?"
 kill $sleeper
-wait $sleeper 2> /dev/null
 say record -p 999999999 -o y.ridge
 
 echo "- failures of xctrace"
