@@ -95,6 +95,10 @@ with_passes() {
         is 20 "SELECT count(*) FROM range WHERE name = 'forward' AND queue > 0"
 }
 in_many() { run_both 0 many 500 && lost nothing && has_kernels add_one && is_sound; }
+crowded() {
+    run_both 0 crowded 5 && lost nothing && is_sound && is 5 "SELECT count(*) FROM activity WHERE name = 'triple and 99 more'" &&
+        is_own_time "SELECT sum(duration) FROM activity" 5
+}
 uncommitted() { run_both 0 uncommitted 20 && lost nothing && has_kernels triple && has_calls 10 commit && is_sound; }
 in_threads() { run_both 0 threads 20 && lost nothing && has_kernels add_one && is_sound && is 4 "SELECT count(*) FROM queue WHERE id > 0"; }
 with_signposts() {
@@ -136,6 +140,7 @@ check "times of encoders" in_encoders
 check "several kernels in one encoder" in_packed
 check "the program's own pass descriptors" with_passes
 check "500 buffers without a wait" in_many
+check "buffers with a hundred encoders" crowded
 check "buffers that are never committed" uncommitted
 check "four threads with their own queues" in_threads
 check "signposts" with_signposts
@@ -149,7 +154,7 @@ check "timestamps in ticks" in_ticks
 check "command buffers without times" zero_times
 check "handlers that run late" late
 check "command buffers that fail" failing
-for scenario in steps packed passes uncommitted; do
+for scenario in steps packed passes uncommitted crowded; do
     check "no object is kept: $scenario" no_leaks $scenario
 done
 check "--backend cuda" not_recorded

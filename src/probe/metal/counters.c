@@ -81,7 +81,7 @@ static objc_id find_timestamps(objc_id device) {
     for (uint64_t i = 0; i < count; i++) {
         objc_id set = OBJC_SEND(objc_id, (objc_id, objc_sel, uint64_t), sets,
                                 metal_selector("objectAtIndex:"), i);
-        const char *name = metal_text(OBJC_GET(objc_id, set, "name"));
+        const char *name = metal_text(set, "name");
         if (name && strcmp(name, "timestamp") == 0)
             return set;
     }
@@ -234,11 +234,15 @@ static void count_result(struct metal_counters *counters, bool ok) {
 bool metal_read_samples(struct metal_device *device, int slot, int64_t from, int64_t until,
                         int64_t *start, int64_t *end) {
     uint64_t samples[2];
+    struct metal_clock clock = {0};
     read_clock(device);
     bool ok = resolve(device, slot, samples);
+    if (metal_lock()) {
+        clock = device->clock;
+        metal_unlock();
+    }
     if (ok) {
-        if (!to_host(&device->clock, samples[0], start) ||
-            !to_host(&device->clock, samples[1], end))
+        if (!to_host(&clock, samples[0], start) || !to_host(&clock, samples[1], end))
             return false;
         ok = *start > from - TOLERANCE_NS && *end < until + TOLERANCE_NS && *end >= *start;
     }
