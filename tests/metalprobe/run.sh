@@ -111,7 +111,7 @@ exited() { run_both 5 exited 5 && has_calls 55 commit && warned 'ended while com
 all_devices() { run_both 0 all-devices 5 && has_kernels triple && is 1 "SELECT count(*) FROM device WHERE id > 0"; }
 # Without counters each command buffer is one activity, with the times that the program reads.
 whole_buffers() {
-    export STANDIN=$1
+    local -x STANDIN=$1
     run_both 0 steps 20 && lost nothing && is_sound && is "$2" "SELECT count(*) FROM activity" && warned 'each command buffer is one activity'
 }
 without_counters() { whole_buffers nocounters 20 && is_own_time "SELECT sum(duration) FROM activity" 20; }
@@ -128,6 +128,13 @@ no_leaks() {
     [ "$left" -le 3 ] || { echo "$left objects are alive"; return 1; }
 }
 not_recorded() { options='--backend cuda' run_both 0 steps 5 && is 0 "SELECT count(*) FROM activity" && is 0 "SELECT count(*) FROM call"; }
+
+# A program into which the probe was not inserted.
+not_inserted() {
+    "$ridge" record --no-sampling --force --backend metal -o "$scratch/trace.ridge" -- true 2> "$scratch/summary" &&
+        lost 'nothing; Metal is not recorded: the program did not load the probe; .*'
+}
+inserted() { options='--backend metal' run_both 0 steps 5 && lost nothing && has_kernels triple; }
 
 warnings='-Wall -Wextra'
 ${CC:-cc} -O1 -g -std=gnu11 $warnings -shared -fPIC -o "$scratch/libstandin.so" "$here/standin.c" -pthread &&
@@ -158,5 +165,7 @@ for scenario in steps packed passes uncommitted crowded; do
     check "no object is kept: $scenario" no_leaks $scenario
 done
 check "--backend cuda" not_recorded
+check "--backend metal" inserted
+check "a program without the probe" not_inserted
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]
