@@ -7,6 +7,7 @@ struct key {
     enum entity entity;
     uint32_t parent;
     int64_t number;
+    uint32_t owner;                        /* of queues: the process */
     uint32_t function, module, file, line; /* of frames */
 };
 
@@ -66,13 +67,15 @@ uint32_t entity_device(struct entities *entities, int64_t number, const struct r
     return id ? *id : 0;
 }
 
-uint32_t entity_queue(struct entities *entities, uint32_t device, int64_t stream,
+uint32_t entity_queue(struct entities *entities, uint32_t device, uint32_t process, int64_t stream,
                       struct status *status) {
     struct key key = key_of(ENTITY_QUEUE, device, stream);
+    key.owner = process;
     uint32_t *id = find_id(entities, &key, status);
     if (id && *id == 0)
-        *id = trace_write_queue(entities->writer,
-                                &(struct row_queue){.device = device, .stream = stream});
+        *id = trace_write_queue(
+            entities->writer,
+            &(struct row_queue){.device = device, .process = process, .stream = stream});
     return id ? *id : 0;
 }
 

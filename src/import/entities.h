@@ -22,7 +22,8 @@ uint32_t entity_thread(struct entities *entities, uint32_t process, int64_t tid,
 /* `number` identifies the device; the row is written as given. */
 uint32_t entity_device(struct entities *entities, int64_t number, const struct row_device *row,
                        struct status *status);
-uint32_t entity_queue(struct entities *entities, uint32_t device, int64_t stream,
+/* process: 0 where the source does not say whose queue it is. */
+uint32_t entity_queue(struct entities *entities, uint32_t device, uint32_t process, int64_t stream,
                       struct status *status);
 /* A frame and its caller `parent`, 0 for the outermost. */
 uint32_t entity_frame(struct entities *entities, const struct row_stack *row,

@@ -9,8 +9,8 @@
 
 #define KNOWN_FORMATS                                                                              \
     "ridge reads .ridge, torch.profiler and Chrome JSON, Nsight Systems SQLite, Instruments XML, " \
-    "rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, and the CPU profiles of perf script, " \
-    "speedscope and folded stacks"
+    "rocprof CSV, rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, and the CPU profiles of " \
+    "perf script, speedscope and folded stacks"
 
 struct signature {
     const char *bytes;

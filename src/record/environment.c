@@ -295,8 +295,8 @@ bool environment_build(struct environment *environment, const struct record_opti
     if (spool && !set_probe(environment, options, spool, summary, status))
         return false;
     /* makes Python 3.12 and later write perf-PID.map */
-    environment->enables_python_names =
-        !options->no_sampling && !value_of(environment, "PYTHONPERFSUPPORT");
+    environment->enables_python_names = options->python_trampolines && !options->no_sampling &&
+                                        !value_of(environment, "PYTHONPERFSUPPORT");
     return !environment->enables_python_names ||
            set_variable(environment, "PYTHONPERFSUPPORT", "1", status);
 }

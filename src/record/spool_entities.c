@@ -228,7 +228,7 @@ bool spool_entity_add_device(struct spool_entities *entities, unsigned process,
         *row = write_device(entities, device, name, vendor, uuid);
     state->devices[device->index] = *row;
     if (*uuid && *row)
-        gpu_counters_add(entities->gpus, uuid, *row);
+        gpu_counters_add(entities->gpus, uuid, *row, entities->writer);
     return true;
 }
 

@@ -17,11 +17,13 @@
     X(folded)                                                                                      \
     X(gguf)                                                                                        \
     X(kineto)                                                                                      \
+    X(lines)                                                                                       \
     X(nsys)                                                                                        \
     X(open)                                                                                        \
     X(perf_script)                                                                                 \
     X(perfetto)                                                                                    \
     X(report)                                                                                      \
+    X(rocprof)                                                                                     \
     X(rpd)                                                                                         \
     X(runs)                                                                                        \
     X(safetensors)                                                                                 \

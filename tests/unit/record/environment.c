@@ -151,7 +151,8 @@ TEST(the_probe_is_the_last_opencl_layer_once) {
 
 TEST(the_probe_is_told_when_to_begin_and_python_to_name_its_functions) {
     static struct record_summary summary;
-    struct record_options options = {.delay = 2, .capture_range = "nvtx:a,b"};
+    struct record_options options = {
+        .delay = 2, .capture_range = "nvtx:a,b", .python_trampolines = true};
     struct environment environment = {.probe = "/lib/probe.so"};
     struct status status = {0};
     long long from = 0;
