@@ -1,3 +1,5 @@
+/* A line is a part of the input buffer, valid until the next one is read. One that is longer than
+ * LINE_MAX_BYTES is an error. */
 #include "base/text_lines.h"
 
 enum { LINE_MAX_BYTES = 16 << 20 };
