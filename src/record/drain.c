@@ -84,6 +84,7 @@ static void close_reader(struct recording *recording) {
     uint64_t dropped = dropped_in_processes(recording) + spool_reader_damaged(recording->reader);
     trace_writer_dropped(recording->writer, dropped);
     recording->summary->lost += dropped;
+    recording->has_no_probe = spool_reader_processes(recording->reader) == 0;
     spool_reader_close(recording->reader);
     recording->reader = NULL;
     recording->rows.entities.reader = NULL;

@@ -20,8 +20,9 @@ struct recording {
     struct thread_poll *thread_poll; /* instead of perf; NULL: none */
     unsigned perf_interval;          /* milliseconds between drains; 0: PERF_DRAIN_INTERVAL_MS */
     struct spool_reader *reader;     /* NULL: no probe, or it was stopped */
-    struct spool_folder *folder;     /* of the reader; NULL: none */
-    struct map sampled;              /* pids of all sampled processes */
+    bool has_no_probe;           /* no process has loaded the probe; once the reader is closed */
+    struct spool_folder *folder; /* of the reader; NULL: none */
+    struct map sampled;          /* pids of all sampled processes */
     struct processes processes;
     struct gpu_counters gpus;
     struct spool_rows rows;

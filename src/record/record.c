@@ -419,11 +419,25 @@ static void note_captures(struct recording *recording) {
                     "nothing was captured: the program never called cudaProfilerStart()");
 }
 
+/* dyld loads the probe when a process starts. */
+static void note_metal(struct recording *recording) {
+    bool is_expected = recording->options->backend == RECORD_METAL;
+#ifdef __APPLE__
+    is_expected |= recording->options->backend == RECORD_AUTO;
+#endif
+    if (is_expected && recording->has_no_probe)
+        record_note(recording->summary,
+                    "Metal is not recorded: the program did not load the probe; macOS does not "
+                    "insert libraries into its own programs and into those with the hardened "
+                    "runtime (see docs/macos.md)");
+}
+
 static void note_content(struct recording *recording) {
     struct record_summary *summary = recording->summary;
     const struct spool_rows *rows = &recording->rows;
     char number[FORMAT_SIZE];
     summary->lost += rows->dropped + rows->invalid;
+    note_metal(recording);
     if (rows->missing[0])
         record_note(summary, "CUDA is not recorded: %s", rows->missing);
     if (rows->incomplete[0])

@@ -54,8 +54,8 @@ static id new_pipeline(id library, const char *name) {
 }
 
 static void open_device(void) {
+    device = MTLCreateSystemDefaultDevice(); /* needs no pool */
     void *pool = objc_autoreleasePoolPush();
-    device = MTLCreateSystemDefaultDevice();
     queue = GET(id, device, "newCommandQueue");
     id library =
         SEND(id, (id, SEL, id, id, id *), device, SEL("newLibraryWithSource:options:error:"),
@@ -168,6 +168,19 @@ static void many(void) {
     printf("count add_one %lu\n", count);
 }
 
+/* More encoders than the probe times. */
+static void crowded(void) {
+    for (unsigned long i = 0; i < count; i++) {
+        void *pool = objc_autoreleasePoolPush();
+        id buffer = GET(id, queue, "commandBuffer");
+        for (unsigned k = 0; k < 100; k++)
+            encode(buffer, k ? add_one : triple, 1);
+        finish(buffer);
+        objc_autoreleasePoolPop(pool);
+    }
+    printf("count buffers %lu\n", count);
+}
+
 /* Every second buffer is dropped. */
 static void uncommitted(void) {
     for (unsigned long i = 0; i < count; i++) {
@@ -225,7 +238,7 @@ static void forked(void) {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0)
-        _exit(7);
+        exit(7);
     int status = 0;
     waitpid(child, &status, 0);
     printf("child %d\n", WEXITSTATUS(status));
@@ -265,10 +278,10 @@ int main(int argc, char **argv) {
         const char *name;
         void (*run)(void);
     } scenarios[] = {
-        {"steps", steps},         {"packed", packed},           {"passes", passes},
-        {"many", many},           {"uncommitted", uncommitted}, {"threads", threads},
-        {"signposts", signposts}, {"forked", forked},           {"killed", killed},
-        {"exited", exited},       {"all-devices", all_devices},
+        {"steps", steps},     {"packed", packed},       {"passes", passes},
+        {"many", many},       {"crowded", crowded},     {"uncommitted", uncommitted},
+        {"threads", threads}, {"signposts", signposts}, {"forked", forked},
+        {"killed", killed},   {"exited", exited},       {"all-devices", all_devices},
     };
     if (argc > 2)
         count = strtoul(argv[2], NULL, 10);

@@ -95,6 +95,10 @@ with_passes() {
         is 20 "SELECT count(*) FROM range WHERE name = 'forward' AND queue > 0"
 }
 in_many() { run_both 0 many 500 && lost nothing && has_kernels add_one && is_sound; }
+crowded() {
+    run_both 0 crowded 5 && lost nothing && is_sound && is 5 "SELECT count(*) FROM activity WHERE name = 'triple and 99 more'" &&
+        is_own_time "SELECT sum(duration) FROM activity" 5
+}
 uncommitted() { run_both 0 uncommitted 20 && lost nothing && has_kernels triple && has_calls 10 commit && is_sound; }
 in_threads() { run_both 0 threads 20 && lost nothing && has_kernels add_one && is_sound && is 4 "SELECT count(*) FROM queue WHERE id > 0"; }
 with_signposts() {
@@ -107,7 +111,7 @@ exited() { run_both 5 exited 5 && has_calls 55 commit && warned 'ended while com
 all_devices() { run_both 0 all-devices 5 && has_kernels triple && is 1 "SELECT count(*) FROM device WHERE id > 0"; }
 # Without counters each command buffer is one activity, with the times that the program reads.
 whole_buffers() {
-    export STANDIN=$1
+    local -x STANDIN=$1
     run_both 0 steps 20 && lost nothing && is_sound && is "$2" "SELECT count(*) FROM activity" && warned 'each command buffer is one activity'
 }
 without_counters() { whole_buffers nocounters 20 && is_own_time "SELECT sum(duration) FROM activity" 20; }
@@ -125,6 +129,13 @@ no_leaks() {
 }
 not_recorded() { options='--backend cuda' run_both 0 steps 5 && is 0 "SELECT count(*) FROM activity" && is 0 "SELECT count(*) FROM call"; }
 
+# A program into which the probe was not inserted.
+not_inserted() {
+    "$ridge" record --no-sampling --force --backend metal -o "$scratch/trace.ridge" -- true 2> "$scratch/summary" &&
+        lost 'nothing; Metal is not recorded: the program did not load the probe; .*'
+}
+inserted() { options='--backend metal' run_both 0 steps 5 && lost nothing && has_kernels triple; }
+
 warnings='-Wall -Wextra'
 ${CC:-cc} -O1 -g -std=gnu11 $warnings -shared -fPIC -o "$scratch/libstandin.so" "$here/standin.c" -pthread &&
     ${CC:-cc} -O1 -g -std=gnu11 $warnings -o "$scratch/client" "$here/client.c" "$scratch/libstandin.so" \
@@ -136,6 +147,7 @@ check "times of encoders" in_encoders
 check "several kernels in one encoder" in_packed
 check "the program's own pass descriptors" with_passes
 check "500 buffers without a wait" in_many
+check "buffers with a hundred encoders" crowded
 check "buffers that are never committed" uncommitted
 check "four threads with their own queues" in_threads
 check "signposts" with_signposts
@@ -149,9 +161,11 @@ check "timestamps in ticks" in_ticks
 check "command buffers without times" zero_times
 check "handlers that run late" late
 check "command buffers that fail" failing
-for scenario in steps packed passes uncommitted; do
+for scenario in steps packed passes uncommitted crowded; do
     check "no object is kept: $scenario" no_leaks $scenario
 done
 check "--backend cuda" not_recorded
+check "--backend metal" inserted
+check "a program without the probe" not_inserted
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

@@ -18,7 +18,7 @@
 enum {
     BUCKETS = 1024,
     ALLOCATED_TOGETHER = 64,
-    ENCODERS_MAX = 64, /* of a buffer; with more, the buffer is one activity */
+    ENCODERS_MAX = 64, /* of a buffer; with more, it is one activity */
     PIPELINES = 16384,
 };
 enum { STATUS_ERROR = 5 }; /* MTLCommandBufferStatusError */
@@ -80,11 +80,10 @@ static size_t place_of(objc_id object, size_t count) {
 }
 
 /* A later pipeline at the same address has another name. A full table forgets the oldest. */
-void metal_pipeline_created(objc_id pipeline, objc_id function, objc_id label) {
-    const char *name =
-        metal_responds(function, "name") ? metal_text(OBJC_GET(objc_id, function, "name")) : NULL;
+void metal_pipeline_created(objc_id pipeline, objc_id function, objc_id descriptor) {
+    const char *name = metal_text(function, "name");
     if (!name)
-        name = metal_text(label);
+        name = metal_text(descriptor, "label");
     if (!pipeline || !name)
         return;
     size_t at = place_of(pipeline, PIPELINES);
@@ -104,8 +103,7 @@ static const char *pipeline_name(objc_id pipeline) {
     for (unsigned i = 0; pipeline && i < 16; i++)
         if (atomic_load(&pipelines[(at + i) % PIPELINES].object) == pipeline)
             return atomic_load(&pipelines[(at + i) % PIPELINES].name);
-    return metal_responds(pipeline, "label") ? metal_text(OBJC_GET(objc_id, pipeline, "label"))
-                                             : NULL;
+    return metal_text(pipeline, "label");
 }
 
 /* ---- States: with the lock --------------------------------------------------------------- */
@@ -327,13 +325,15 @@ static void put_encoders(struct spool_lane *lane, const struct commands *buffer,
 }
 
 static void put_buffer(struct spool_lane *lane, const struct commands *buffer, struct span whole) {
-    struct work sum = buffer->work;
+    struct work sum = {0};
     const char *label = buffer->label;
     for (uint32_t i = 0; i < buffer->encoder_count; i++) {
+        if (i + 1 == buffer->encoder_count) /* those that are too many came before the last */
+            add_work(&sum, &buffer->work);
         add_work(&sum, &buffer->encoders[i].work);
-        if (!label && buffer->encoder_count == 1)
-            label = buffer->encoders[i].label;
     }
+    if (!label && buffer->encoder_count == 1)
+        label = buffer->encoders[0].label;
     put_activity(lane, buffer, &sum, label, "command buffer", whole.start, whole.end);
 }
 
@@ -351,14 +351,16 @@ static void put_timing(struct probe_thread *thread, const struct metal_device *d
 }
 
 static void put_queue(struct spool_lane *lane, struct metal_queue *queue) {
-    uint32_t text = queue->label ? spool_text(lane, text_of(queue->label)) : 0;
-    struct spool_queue *record = text ? spool_begin(lane, SPOOL_QUEUE, text, sizeof *record) : NULL;
+    const char *label = atomic_load(&queue->label);
+    if (!label || atomic_exchange(&queue->is_named, true))
+        return;
+    uint32_t text = spool_text(lane, text_of(label));
+    struct spool_queue *record = spool_begin(lane, SPOOL_QUEUE, text, sizeof *record);
     if (!record)
         return;
     *record = (struct spool_queue){
         .head = record->head, .device = queue->device->index, .stream = queue->stream};
     spool_publish(lane);
-    queue->label = NULL;
 }
 
 static void put_completed(const struct commands *buffer, struct span whole, uint64_t status) {
@@ -419,6 +421,11 @@ static void completed(struct completion *completion, objc_id object) {
         atomic_fetch_sub(&running, 1);
     }
     errno = error;
+}
+
+/* The parent's buffers are not the child's. */
+void metal_commands_forked(void) {
+    atomic_store(&running, 0);
 }
 
 /* What is still running is lost: its handlers will not be called. */
@@ -517,9 +524,9 @@ static void commit(objc_imp original, objc_id self, objc_sel selector) {
     struct metal_call call = outermost ? metal_call_begin() : (struct metal_call){0};
     struct commands *buffer = take_for_commit(self, call.correlation);
     if (buffer) {
-        buffer->label = metal_text(OBJC_GET(objc_id, self, "label"));
-        if (!buffer->queue->label && metal_responds(buffer->queue->object, "label"))
-            buffer->queue->label = metal_text(OBJC_GET(objc_id, buffer->queue->object, "label"));
+        buffer->label = metal_text(self, "label");
+        if (!atomic_load(&buffer->queue->label))
+            atomic_store(&buffer->queue->label, metal_text(buffer->queue->object, "label"));
         add_handler(buffer);
     }
     METAL_ORIGINAL(void, (objc_id, objc_sel), original)(self, selector);
@@ -597,28 +604,35 @@ static struct metal_device *recorded_device(objc_id object) {
     struct metal_device *device = NULL;
     if (metal_lock()) {
         struct commands *buffer = find_buffer(object);
-        if (buffer && !buffer->is_committed && buffer->encoder_count < ENCODERS_MAX)
+        if (buffer && !buffer->is_committed)
             device = buffer->queue->device;
         metal_unlock();
     }
     return device;
 }
 
-static objc_id encoder_created(objc_id buffer_object, enum metal_kind kind, objc_id object,
-                               struct metal_device *device, int slot) {
-    if (object)
-        metal_install(kind, object);
-    struct commands *buffer = metal_lock() ? find_buffer(buffer_object) : NULL;
-    bool is_kept = buffer && object && buffer->encoder_count < ENCODERS_MAX;
-    if (is_kept)
-        buffer->encoders[buffer->encoder_count++] =
-            (struct encoder){.object = object, .kind = kind, .slot = slot};
-    else if (buffer && object)
-        buffer->too_many++;
-    if (!is_kept && slot != METAL_NO_SLOT)
+/* With the lock. The last of too many encoders is added to those before it. */
+static struct encoder *next_encoder(struct commands *buffer) {
+    if (buffer->encoder_count < ENCODERS_MAX)
+        return &buffer->encoders[buffer->encoder_count++];
+    struct encoder *encoder = &buffer->encoders[ENCODERS_MAX - 1];
+    buffer->too_many++;
+    add_work(&buffer->work, &encoder->work);
+    if (encoder->slot != METAL_NO_SLOT)
+        metal_free_slot(buffer->queue->device, encoder->slot);
+    return encoder;
+}
+
+static void encoder_created(objc_id buffer_object, enum metal_kind kind, objc_id object,
+                            struct metal_device *device, int slot) {
+    if (!object || !metal_install(kind, object) || !metal_lock())
+        return; /* a slot is lost */
+    struct commands *buffer = find_buffer(buffer_object);
+    if (buffer && !buffer->is_committed)
+        *next_encoder(buffer) = (struct encoder){.object = object, .kind = kind, .slot = slot};
+    else if (slot != METAL_NO_SLOT)
         metal_free_slot(device, slot);
     metal_unlock();
-    return object;
 }
 
 /* A sampled encoder of the program's descriptor, or of one with its dispatch type; NULL: the
@@ -826,8 +840,7 @@ METAL_HOOK(void, fill_buffer,
 
 static void end_encoding(objc_id self) {
     struct commands *buffer;
-    const char *label =
-        metal_responds(self, "label") ? metal_text(OBJC_GET(objc_id, self, "label")) : NULL;
+    const char *label = metal_text(self, "label");
     if (!metal_lock())
         return;
     struct encoder *encoder = find_encoder(self, &buffer);

@@ -50,8 +50,10 @@ void metal_call_end(const struct metal_call *call, const char *name, enum call_c
     int error = errno;
     int64_t end = clock_now(), duration = end - call->start;
     struct probe_thread *thread = call->start ? probe_enter() : NULL;
-    if (!thread)
+    if (!thread) {
+        errno = error;
         return;
+    }
     struct spool_call record = {
         .start = call->start,
         .duration = duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX,
@@ -142,8 +144,7 @@ void metal_device_seen(objc_id object) {
     struct probe *probe = object && metal_objc_load() ? probe_start() : NULL;
     if (!probe || !probe->options.metal || metal_find_device(object))
         return;
-    const char *name =
-        metal_responds(object, "name") ? metal_text(OBJC_GET(objc_id, object, "name")) : NULL;
+    const char *name = metal_text(object, "name");
     metal_probe = probe;
     if (metal_lock()) {
         add_device(object, name);
@@ -176,8 +177,9 @@ static objc_id queue_created(objc_id device, objc_id queue) {
         return queue;
     uint32_t number = atomic_load(&queue_count);
     if (number < METAL_QUEUES) {
-        queues[number] =
-            (struct metal_queue){.object = queue, .device = known, .stream = number + 1};
+        queues[number].object = queue;
+        queues[number].device = known;
+        queues[number].stream = number + 1;
         atomic_store_explicit(&queue_count, number + 1, memory_order_release);
     }
     metal_unlock();
@@ -225,16 +227,6 @@ METAL_HOOK(objc_id, new_library,
            (objc_id self, objc_sel selector, objc_id source, objc_id options, objc_id *problem),
            (self, selector, source, options, problem))
 
-/* The function of a descriptor and its label. */
-static void pipeline_of_descriptor(objc_id pipeline, objc_id descriptor) {
-    objc_id function = metal_responds(descriptor, "computeFunction")
-                           ? OBJC_GET(objc_id, descriptor, "computeFunction")
-                           : NULL;
-    objc_id label =
-        metal_responds(descriptor, "label") ? OBJC_GET(objc_id, descriptor, "label") : NULL;
-    metal_pipeline_created(pipeline, function, label);
-}
-
 static objc_id new_pipeline(objc_imp original, objc_id self, objc_sel selector, objc_id function,
                             objc_id *problem) {
     bool outermost = metal_enter();
@@ -263,7 +255,7 @@ static objc_id new_pipeline_options(objc_imp original, objc_id self, objc_sel se
     if (outermost) {
         metal_call_end(&call, "newComputePipelineState", CALL_COMPILE, pipeline ? 0 : -1);
         if (metal_responds(from, "computeFunction"))
-            pipeline_of_descriptor(pipeline, from);
+            metal_pipeline_created(pipeline, OBJC_GET(objc_id, from, "computeFunction"), from);
         else
             metal_pipeline_created(pipeline, from, NULL);
     }
@@ -350,8 +342,8 @@ static void allocated(objc_id device, objc_id object, uint64_t bytes, enum stora
                               .bytes = bytes,
                               .device = metal_find_device(device),
                               .kind = kind_of(storage)};
-    if (!object || !made.device || !metal_lock())
-        return;
+    if (!made.device || !metal_install(METAL_RESOURCE, object) || !metal_lock())
+        return; /* without its release, an allocation would look like a leak */
     struct allocation *kept = take_unused();
     if (kept) {
         struct allocation **bucket = bucket_of(object);
@@ -360,10 +352,8 @@ static void allocated(objc_id device, objc_id object, uint64_t bytes, enum stora
         *bucket = kept;
     }
     metal_unlock();
-    if (!kept)
-        return;
-    metal_install(METAL_RESOURCE, object);
-    put_memory(&made, false);
+    if (kept)
+        put_memory(&made, false);
 }
 
 static void released(objc_id object) {

@@ -41,6 +41,15 @@ typedef void signpost_function(const void *image, const void *log, uint8_t type,
 
 PUBLIC create_function our_MTLCreateSystemDefaultDevice, our_MTLCopyAllDevices;
 PUBLIC signpost_function our__os_signpost_emit_with_name_impl;
+#ifdef __APPLE__
+/* Tells the recorder that dyld has loaded the probe. */
+__attribute__((constructor)) static void announce(void) {
+    int error = errno;
+    probe_start();
+    errno = error;
+}
+#endif
+
 INTERPOSE(MTLCreateSystemDefaultDevice)
 INTERPOSE(MTLCopyAllDevices)
 INTERPOSE(_os_signpost_emit_with_name_impl)

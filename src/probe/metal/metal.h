@@ -56,9 +56,9 @@ bool metal_objc_load(void);
 /* Selectors are constants: registered once, found by address. */
 objc_sel metal_selector(const char *name);
 bool metal_responds(objc_id object, const char *selector);
-/* The bytes of an NSString as an interned constant; NULL when it is nil or empty. */
-const char *metal_text(objc_id string);
-const char *metal_intern(struct text text);
+/* An NSString that a property returns, as an interned constant; NULL when there is no such property
+ * or it is nil or empty. Takes nil. */
+const char *metal_text(objc_id object, const char *property);
 
 /* ---- Replaced methods -------------------------------------------------------------------- */
 
@@ -107,8 +107,9 @@ struct metal_hook {
 /* Lists that a hook without a selector ends. */
 extern const struct metal_hook metal_device_hooks[], metal_command_hooks[];
 
-/* Replaces the methods of an object's class, once. Takes nil. */
-void metal_install(enum metal_kind kind, objc_id object);
+/* Replaces the methods of an object's class, once. False: there are too many classes, or no object.
+ */
+bool metal_install(enum metal_kind kind, objc_id object);
 
 /* Calls that Metal makes to itself are not recorded: true for the outermost call of the thread.
  * Each metal_enter() needs a metal_leave(). */
@@ -145,7 +146,8 @@ struct metal_queue {
     objc_id object;
     struct metal_device *device;
     uint32_t stream;
-    const char *label;
+    _Atomic(const char *) label; /* NULL: none, or not read */
+    _Atomic bool is_named;       /* in the spool */
 };
 
 extern struct probe *metal_probe; /* NULL: Metal is not recorded */
@@ -178,8 +180,11 @@ void metal_unlock(void);
 
 /* ---- Commands ---------------------------------------------------------------------------- */
 
-/* The name of a pipeline is that of its function, or else its label. Takes nil. */
-void metal_pipeline_created(objc_id pipeline, objc_id function, objc_id label);
+/* The name of a pipeline is that of its function, or else the label of its descriptor. Takes nil.
+ */
+void metal_pipeline_created(objc_id pipeline, objc_id function, objc_id descriptor);
+/* In a child of fork(). */
+void metal_commands_forked(void);
 
 /* ---- Counter samples --------------------------------------------------------------------- */
 

@@ -31,6 +31,7 @@ void metal_unlock(void) {
 /* A thread of the parent may have held it. */
 static void after_fork_in_child(void) {
     atomic_store(&tables_lock, 0);
+    metal_commands_forked();
 }
 
 /* The program has a device, so the runtime is loaded. */
@@ -99,7 +100,7 @@ static const char *intern_locked(struct text text) {
     return names[at] = copy;
 }
 
-const char *metal_intern(struct text text) {
+static const char *intern(struct text text) {
     if (text.length > SPOOL_TEXT_MAX)
         text.length = SPOOL_TEXT_MAX;
     if (text.length == 0 || !metal_lock())
@@ -109,9 +110,16 @@ const char *metal_intern(struct text text) {
     return name;
 }
 
-const char *metal_text(objc_id string) {
+/* Properties may return autoreleased strings, and the thread may have no pool. */
+const char *metal_text(objc_id object, const char *property) {
+    if (!metal_responds(object, property))
+        return NULL;
+    void *pool = objc.objc_autoreleasePoolPush();
+    objc_id string = OBJC_SEND(objc_id, (objc_id, objc_sel), object, metal_selector(property));
     const char *bytes = string ? OBJC_GET(const char *, string, "UTF8String") : NULL;
-    return bytes ? metal_intern(text_of(bytes)) : NULL;
+    const char *name = bytes ? intern(text_of(bytes)) : NULL;
+    objc.objc_autoreleasePoolPop(pool);
+    return name;
 }
 
 /* ---- Methods ----------------------------------------------------------------------------- */
@@ -164,16 +172,17 @@ static void replace_all(enum metal_kind kind, objc_class class, unsigned slot) {
                 replace(hook, class, slot);
 }
 
-void metal_install(enum metal_kind kind, objc_id object) {
+bool metal_install(enum metal_kind kind, objc_id object) {
     objc_class class = object ? objc.object_getClass(object) : NULL;
     if (!class || is_hooked(kind, class) || !lock_acquire(&install_lock))
-        return;
+        return class && is_hooked(kind, class);
     if (!is_hooked(kind, class) && hooked[kind].count < METAL_CLASSES) {
         unsigned slot = hooked[kind].count++;
         replace_all(kind, class, slot);
         atomic_store_explicit(&hooked[kind].classes[slot], class, memory_order_release);
     }
     lock_release(&install_lock);
+    return is_hooked(kind, class);
 }
 
 PROBE_THREAD_LOCAL unsigned depth;

@@ -7,7 +7,7 @@
 struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status) {
     (void)target, (void)options;
     status_fail(status, STATUS_UNSUPPORTED,
-                "this system has no perf events; record with --no-sampling");
+                "perf events exist on Linux only; on macOS xctrace samples the CPU (see docs/macos.md)");
     return NULL;
 }
 
