@@ -359,9 +359,10 @@ static void write_headline(struct diagnosis *diagnosis, const struct finding *fi
     if (first->headline)
         diagnose_set_text(diagnosis, &verdict->manager, "%s", first->headline);
     else if (first->kind == FINDING_HEALTHY)
-        diagnose_set_text(
-            diagnosis, &verdict->manager, "%s is busy %s of the time. %s.", device_subject(diagnosis),
-            whole_percent(share_of(facts->busy, facts->window), percent), no_gain_text(verdict));
+        diagnose_set_text(diagnosis, &verdict->manager, "%s is busy %s of the time. %s.",
+                          device_subject(diagnosis),
+                          whole_percent(share_of(facts->busy, facts->window), percent),
+                          no_gain_text(verdict));
     else if (first->kind == FINDING_UNDECIDED && kernels_are_missing(facts))
         diagnose_set_text(diagnosis, &verdict->manager,
                           "The trace has GPU API calls but no kernels, so GPU time is unknown.");
