@@ -10,9 +10,22 @@ typedef unsigned int nvml_result;
 typedef unsigned int nvml_choice; /* a clock, a sensor */
 typedef struct nvmlDevice_st *nvml_device;
 
+struct nvml_process { /* nvmlProcessInfo_t */
+    unsigned int pid;
+    unsigned long long used_memory;
+    unsigned int gpu_instance, compute_instance; /* of MIG */
+};
+
+struct nvml_utilization { /* nvmlProcessUtilizationSample_t: percent since the last sample */
+    unsigned int pid;
+    unsigned long long time; /* CLOCK_REALTIME, us */
+    unsigned int sm, memory, encoder, decoder;
+};
+
 /* X(our name, the vendor's name, value) */
 #define NVML_NUMBERS(X)                                                                            \
     X(NVML_SUCCEEDED, NVML_SUCCESS, 0)                                                             \
+    X(NVML_NO_SAMPLES, NVML_ERROR_NOT_FOUND, 6)                                                    \
     X(NVML_SM_CLOCK, NVML_CLOCK_SM, 1)                                                             \
     X(NVML_MEMORY_CLOCK, NVML_CLOCK_MEM, 2)                                                        \
     X(NVML_GPU_SENSOR, NVML_TEMPERATURE_GPU, 0)                                                    \
@@ -46,5 +59,13 @@ enum { NVML_NUMBERS(NVML_ENUM) };
       (nvml_device, unsigned int *))                                                               \
     X(nvmlDeviceGetCurrentClocksThrottleReasons, "nvmlDeviceGetCurrentClocksThrottleReasons",      \
       (nvml_device, unsigned long long *))
+
+/* Those that old drivers and some devices lack. */
+#define NVML_OPTIONAL_SYMBOLS(X)                                                                   \
+    X(nvmlDeviceGetComputeRunningProcesses, "nvmlDeviceGetComputeRunningProcesses_v3",             \
+      (nvml_device, unsigned int *, struct nvml_process *))                                        \
+    X(nvmlDeviceGetProcessUtilization, "nvmlDeviceGetProcessUtilization",                          \
+      (nvml_device, struct nvml_utilization *, unsigned int *, unsigned long long))                \
+    X(nvmlSystemGetDriverVersion, "nvmlSystemGetDriverVersion", (char *, unsigned int))
 
 #endif

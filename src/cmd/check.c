@@ -121,13 +121,14 @@ static bool add_metric(struct check *check, struct text name, struct status *sta
     for (unsigned i = 0; i < METRIC_COUNT_FIRST; i++)
         if (text_is(name, metric_key(&check->runs[0], i))) {
             check->metrics[check->metric_count++] = i;
-            check->measure.record |= i != METRIC_WALL && i != METRIC_MEMORY;
+            check->measure.record |= i != METRIC_WALL && i != METRIC_CPU && i != METRIC_MEMORY;
             return true;
         }
-    return status_fail(status, STATUS_USAGE,
-                       "--metric: \"%.*s\" is none of step, wall, busy, memory, device-memory, "
-                       "counts and NAME=REGEX",
-                       (int)MIN(name.length, 100), name.data);
+    return status_fail(
+        status, STATUS_USAGE,
+        "--metric: \"%.*s\" is none of step, wall, cpu, busy, memory, device-memory, "
+        "counts and NAME=REGEX",
+        (int)MIN(name.length, 100), name.data);
 }
 
 static bool read_metrics(struct check *check, struct status *status) {
@@ -248,15 +249,20 @@ static bool measure_side(struct check *check, unsigned at, struct status *status
     struct check_result *result = &check->result;
     for (;;) {
         struct health before, after;
+        struct gpu_users sharing_before, sharing_after;
         char words[200];
-        if (check->health)
+        if (check->health) {
+            health_read_gpu_users(check->health, 0, &sharing_before);
             health_read(check->health, &before);
+        }
         if (!measure_once(check, at, &run.of, status))
             return false;
         if (!check->health)
             break;
         health_read(check->health, &after);
-        if (!health_disturbed(&before, &after, words, sizeof words))
+        health_read_gpu_users(check->health, sharing_before.time, &sharing_after);
+        if (!health_gpu_shared(&sharing_before, &sharing_after, words, sizeof words) &&
+            !health_disturbed(&before, &after, words, sizeof words))
             break;
         snprintf(result->disturbance, sizeof result->disturbance, "%s", words);
         if (result->disturbed >= REPEATS_MAX || seconds_since(check->began) > check->budget)
@@ -267,13 +273,30 @@ static bool measure_side(struct check *check, unsigned at, struct status *status
     return measured_runs_add(&check->runs[at], &run, status);
 }
 
+/* Whether a run has every metric that was asked for. */
+static bool has_metrics(const struct check *check, const struct run_values *values, unsigned at,
+                        struct status *status) {
+    for (unsigned i = 0; i < check->metric_count; i++)
+        if (!values->known[check->metrics[i]])
+            return status_fail(status, STATUS_INPUT, "the %s has no %s: %s",
+                               at == CHECK_BEFORE ? "baseline" : "command",
+                               metric_title(&check->runs[at], check->metrics[i]),
+                               check->metrics[i] >= METRIC_PRINTED_FIRST
+                                   ? "its output does not match the expression"
+                                   : "choose others with --metric");
+    return true;
+}
+
 /* The first run of a command warms caches and shows what can be measured. */
 static bool warm_up(struct check *check, struct status *status) {
     struct run_values values;
     if (check->versus &&
         !check_run(&check->measure, check->words[CHECK_BEFORE], NULL, &values, status))
         return status_context(status, "--versus");
-    if (!check_run(&check->measure, check->words[CHECK_AFTER], NULL, &values, status))
+    if (check->versus && !has_metrics(check, &values, CHECK_BEFORE, status))
+        return false;
+    if (!check_run(&check->measure, check->words[CHECK_AFTER], NULL, &values, status) ||
+        !has_metrics(check, &values, CHECK_AFTER, status))
         return false;
     if (check->chosen)
         return true;
@@ -342,19 +365,11 @@ static bool run_rounds(struct check *check, bool compares, struct status *status
 
 /* ---- baselines, histories, traces ---- */
 
-static bool missing_metric(const struct check *check, struct status *status) {
-    for (unsigned i = 0; i < check->metric_count; i++)
-        for (unsigned at = CHECK_BEFORE; at < CHECK_SIDES; at++) {
-            const struct measured_runs *runs = &check->runs[at];
-            if (runs->count && !runs->lines[0].of.known[check->metrics[i]])
-                return !status_fail(status, STATUS_INPUT, "the %s has no %s: %s",
-                                    at == CHECK_BEFORE ? "baseline" : "command",
-                                    metric_title(runs, check->metrics[i]),
-                                    check->metrics[i] >= METRIC_PRINTED_FIRST
-                                        ? "its output does not match the expression"
-                                        : "choose others with --metric");
-        }
-    return false;
+static bool sides_have_metrics(const struct check *check, struct status *status) {
+    for (unsigned at = CHECK_BEFORE; at < CHECK_SIDES; at++)
+        if (check->runs[at].count && !has_metrics(check, &check->runs[at].lines[0].of, at, status))
+            return false;
+    return true;
 }
 
 /* A machine that has become slower by itself is no regression of the program. */
@@ -386,6 +401,17 @@ static bool find_path(const char *name, struct buffer *path, struct status *stat
     buffer_string(path, name);
     buffer_byte(path, 0);
     return buffer_ok(path, status);
+}
+
+static bool read_baseline(const char *name, const char *path, struct measured_runs *runs,
+                          struct status *status) {
+    if (access(path, F_OK) != 0)
+        return status_fail(status, STATUS_INPUT,
+                           "there is no baseline \"%s\": make it with --save %s (it would be %s)",
+                           name, name, path);
+    if (!measured_runs_read(path, runs, status))
+        return false;
+    return runs->count || status_fail(status, STATUS_INPUT, "%s: there are no runs in it", path);
 }
 
 static bool write_runs(const char *path, const struct measured_runs *runs, bool append,
@@ -496,8 +522,11 @@ static bool print_history(const struct command_line *line, struct output *output
                           struct status *status) {
     struct measured_runs runs = {0};
     const char *format = command_flag(line, "json") ? "json" : command_format(line, suffixes);
-    bool ok = measured_runs_read(command_value(line, "history"), &runs, status) &&
-              check_print_history(&runs, format ? format : "text", output, status);
+    const char *path = command_value(line, "history");
+    bool ok =
+        measured_runs_read(path, &runs, status) &&
+        (runs.count || status_fail(status, STATUS_INPUT, "%s: there are no runs in it", path)) &&
+        check_print_history(&runs, format ? format : "text", output, status);
     measured_runs_finish(&runs);
     return ok;
 }
@@ -511,13 +540,13 @@ static bool compare_and_print(struct check *check, struct output *output, struct
     bool compares = check->versus || baseline, markdown = format && strcmp(format, "md") == 0;
     struct buffer path = {0}, trace = {0};
     bool ok = !baseline || (find_path(baseline, &path, status) &&
-                            measured_runs_read(path.data, &check->runs[CHECK_BEFORE], status));
+                            read_baseline(baseline, path.data, &check->runs[CHECK_BEFORE], status));
     if (ok && baseline) {
         buffer_printf(&trace, "%s.ridge", path.data);
         buffer_byte(&trace, 0);
         ok = buffer_ok(&trace, status);
     }
-    ok = ok && run_rounds(check, compares, status) && !missing_metric(check, status) &&
+    ok = ok && run_rounds(check, compares, status) && sides_have_metrics(check, status) &&
          (!history || write_runs(history, &check->runs[CHECK_AFTER], true, status)) &&
          (!saved || save(check, saved, output, status));
     if (ok && compares) {
@@ -602,7 +631,8 @@ static const struct command_option options[] = {
     {"save", 0, "NAME", "save the runs as a baseline"},
     {"gate", 'g', "SHARE", "slowdowns above this fail (3%)"},
     {"metric", 'm', "NAME[,NAME]",
-     "step, wall, busy, memory, device-memory, counts; or NAME=REGEX: a number that the program "
+     "step, wall, cpu, busy, memory, device-memory, counts; or NAME=REGEX: a number that the "
+     "program "
      "prints (+NAME=REGEX: higher is better)"},
     {"runs", 'n', "N", "at most N runs of each side (20)"},
     {"budget", 0, "TIME", "stop after this time, such as 90s or 10m (30m)"},

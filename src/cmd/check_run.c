@@ -47,11 +47,12 @@ static void read_tail(const char *log, char tail[TAIL_SIZE]) {
 static bool failed(const char *what, int ended, const char *log, struct status *status) {
     char tail[TAIL_SIZE];
     read_tail(log, tail);
+    const char *printed = *tail ? ": " : " nothing";
     if (WIFSIGNALED(ended))
-        return status_fail(status, STATUS_IO, "%s was killed by signal %d; it printed: %s", what,
-                           WTERMSIG(ended), tail);
-    return status_fail(status, STATUS_IO, "%s exited with status %d; it printed: %s", what,
-                       WEXITSTATUS(ended), tail);
+        return status_fail(status, STATUS_IO, "%s was killed by signal %d; it printed%s%s", what,
+                           WTERMSIG(ended), printed, tail);
+    return status_fail(status, STATUS_IO, "%s exited with status %d; it printed%s%s", what,
+                       WEXITSTATUS(ended), printed, tail);
 }
 
 static bool start(const char *const *words, const char *log, pid_t *child, struct status *status) {
@@ -64,6 +65,11 @@ static bool start(const char *const *words, const char *log, pid_t *child, struc
     errno = posix_spawnp(child, words[0], &actions, NULL, (char *const *)words, environ);
     posix_spawn_file_actions_destroy(&actions);
     return errno == 0 || status_fail_errno(status, "cannot start %s", words[0]);
+}
+
+static double cpu_ns(const struct rusage *usage) {
+    return ((double)usage->ru_utime.tv_sec + (double)usage->ru_stime.tv_sec) * 1e9 +
+           ((double)usage->ru_utime.tv_usec + (double)usage->ru_stime.tv_usec) * 1e3;
 }
 
 static bool run_words(const char *const *words, const char *what, const char *log,
@@ -79,6 +85,8 @@ static bool run_words(const char *const *words, const char *what, const char *lo
             return status_fail_errno(status, "cannot wait for %s", what);
     values->values[METRIC_WALL] = (double)(clock_now() - began);
     values->known[METRIC_WALL] = true;
+    values->values[METRIC_CPU] = cpu_ns(&usage);
+    values->known[METRIC_CPU] = values->values[METRIC_CPU] > 0;
 #if defined(__APPLE__)
     values->values[METRIC_MEMORY] = (double)usage.ru_maxrss;
 #else

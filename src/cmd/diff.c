@@ -52,14 +52,13 @@ static bool write_diff(const struct diff *diff, const char *format, size_t rows,
     return diff_write_json(diff, output, status);
 }
 
-/* The median step of another run, in the same units as the first. */
+/* The median step of a run. */
 static bool measure_run(const struct report_options *options, const char *name, bool whole,
                         bool skip_invalid, double *step, struct status *status) {
     struct report_options of = *options;
     struct opened_report opened;
     struct side side;
     of.trace_name = name;
-    of.keep_replay = false;
     of.no_verdict = true;
     if (!report_open(&opened, &of, skip_invalid, status))
         return false;
@@ -75,40 +74,71 @@ static bool measure_run(const struct report_options *options, const char *name, 
     return ok;
 }
 
-static bool add_runs(struct diff *diff, const struct runs *runs,
+/* What several runs a side measure; one run a side is not measured. */
+struct measured {
+    double steps[SIDES][RUNS_MAX];
+    size_t median[SIDES]; /* the run that is split */
+};
+
+static bool has_several(const struct runs *runs) {
+    return runs->count[BEFORE] > 1 || runs->count[AFTER] > 1;
+}
+
+static size_t median_run(const double *steps, size_t count) {
+    size_t middle = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t below = 0;
+        for (size_t k = 0; k < count; k++)
+            below += steps[k] < steps[i] || (steps[k] == steps[i] && k < i);
+        middle = below == (count - 1) / 2 ? i : middle;
+    }
+    return middle;
+}
+
+static bool measure_runs(const struct runs *runs, const struct report_options *options, bool whole,
+                         bool skip_invalid, struct measured *measured, struct status *status) {
+    for (unsigned at = BEFORE; at < SIDES; at++) {
+        for (size_t i = 0; i < runs->count[at]; i++)
+            if (!measure_run(options, runs->names[at][i], whole, skip_invalid,
+                             &measured->steps[at][i], status))
+                return false;
+        measured->median[at] = median_run(measured->steps[at], runs->count[at]);
+    }
+    return true;
+}
+
+/* The runs were measured by their steps; where the diff is one of whole runs, these are measured
+ * instead. */
+static bool add_runs(struct diff *diff, const struct runs *runs, struct measured *measured,
                      const struct report_options *options, bool skip_invalid,
                      struct status *status) {
-    double steps[SIDES][RUNS_MAX];
     bool whole = !diff->same_units && strcmp(diff->sides[BEFORE].unit, "run") == 0;
-    if (runs->count[BEFORE] == 1 && runs->count[AFTER] == 1)
+    if (!has_several(runs))
         return true;
-    for (unsigned at = BEFORE; at < SIDES; at++) {
-        steps[at][0] = (double)diff->sides[at].step;
-        for (size_t i = 1; i < runs->count[at]; i++)
-            if (!measure_run(options, runs->names[at][i], whole, skip_invalid, &steps[at][i],
-                             status))
-                return false;
-    }
-    return diff_add_runs(diff, steps[BEFORE], runs->count[BEFORE], steps[AFTER], runs->count[AFTER],
-                         status);
+    if (whole && !measure_runs(runs, options, true, skip_invalid, measured, status))
+        return false;
+    return diff_add_runs(diff, measured->steps[BEFORE], runs->count[BEFORE], measured->steps[AFTER],
+                         runs->count[AFTER], status);
 }
 
 static bool compare(const struct report_options *options, const struct runs *runs,
                     const char *format, bool skip_invalid, bool predict, struct output *output,
                     struct status *status) {
     struct opened_report opened[SIDES];
+    struct measured measured = {0};
     struct diff diff;
     unsigned open = 0;
-    bool ok = true;
+    bool ok =
+        !has_several(runs) || measure_runs(runs, options, false, skip_invalid, &measured, status);
     for (; open < SIDES && ok; open += ok) {
         struct report_options of = *options;
-        of.trace_name = runs->names[open][0];
+        of.trace_name = runs->names[open][measured.median[open]];
         of.keep_replay = predict && open == BEFORE;
         ok = report_open(&opened[open], &of, skip_invalid, status);
     }
     ok = ok && diff_build(&diff, &opened[BEFORE].report, &opened[AFTER].report, status);
     if (ok) {
-        ok = add_runs(&diff, runs, options, skip_invalid, status) &&
+        ok = add_runs(&diff, runs, &measured, options, skip_invalid, status) &&
              (!predict || diff_predict(&diff, status)) &&
              write_diff(&diff, format, options->top, output, status);
         diff_finish(&diff);
@@ -185,7 +215,8 @@ const struct command command_diff = {
         "those it replaced. Swapping the traces negates every figure.\n\n"
         "What else differs (device, clock, driver, recording tool) is listed. With one run a side "
         "the differences that cannot be told from noise are estimated from the steps; with several "
-        "(A1 A2 A3 --against B1 B2 B3) an exact rank test compares the runs.\n\n"
+        "(A1 A2 A3 --against B1 B2 B3) an exact rank test compares the runs, and the run with the "
+        "median step of each side is split.\n\n"
         "Where steps are not marked and what repeats is not the same on both sides, the whole runs "
         "are compared.",
     .examples = "ridge diff before.ridge after.ridge\twhy is it faster?\n"

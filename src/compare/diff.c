@@ -78,7 +78,24 @@ static int by_change(const void *a, const void *b) {
     return text_compare(x_name, y_name);
 }
 
-static bool build_rows(struct diff *diff, const struct matching *matching, struct status *status) {
+/* Which row each entry is in, once they are sorted. Takes the arrays of the matching. */
+static bool number_rows(struct diff *diff, struct matching *matching, struct status *status) {
+    uint32_t *number = memory_allocate(matching->groups, sizeof *number, status);
+    if (!number)
+        return false;
+    for (size_t i = 0; i < diff->row_count; i++)
+        number[diff->rows[i].group] = (uint32_t)i;
+    for (unsigned at = BEFORE; at < SIDES; at++) {
+        for (size_t i = 0; i < diff->sides[at].entry_count; i++)
+            matching->group[at][i] = number[matching->group[at][i]];
+        diff->row_of[at] = matching->group[at];
+        matching->group[at] = NULL;
+    }
+    memory_free(number);
+    return true;
+}
+
+static bool build_rows(struct diff *diff, struct matching *matching, struct status *status) {
     int64_t *largest = memory_allocate(matching->groups, SIDES * sizeof *largest, status);
     diff->rows = memory_allocate(matching->groups, sizeof *diff->rows, status);
     if (!largest || !diff->rows) {
@@ -102,10 +119,11 @@ static bool build_rows(struct diff *diff, const struct matching *matching, struc
                         ? ROW_BOTH
                         : ROW_REPLACED;
         row->place = matching->place[i];
+        row->group = (uint32_t)i;
         split_row(row);
     }
     qsort(diff->rows, diff->row_count, sizeof *diff->rows, by_change);
-    return true;
+    return number_rows(diff, matching, status);
 }
 
 /* ---- units ---- */
@@ -128,19 +146,33 @@ bool side_is_typical(const struct side *side) {
     return side->mean < (double)side->step * MEAN_MAX && side->mean * MEAN_MAX > (double)side->step;
 }
 
-/* Where steps are not marked, a repeating sequence of activities stands for them. It may be an
- * iteration on one side and a layer on the other: about as many of them, or alike ones, are the
- * same thing. */
+static struct text loop_header(const struct steps *steps) {
+    return steps->loops.steps ? steps->loops.list[steps->loops.steps - 1].text : TEXT("");
+}
+
+/* Whether the steps are known to be iterations: marked by the program or its profiler, or turns of
+ * the same loop of the program. */
+static bool are_marked(const struct steps *first, const struct steps *second) {
+    bool marked = first->source < STEPS_LOOP && second->source < STEPS_LOOP;
+    bool loops = first->source == STEPS_LOOP && second->source == STEPS_LOOP;
+    return marked || (loops && text_equal(loop_header(first), loop_header(second)) &&
+                      first->count == second->count);
+}
+
+/* Where steps are not marked, a loop or a repeating sequence of activities stands for them. It may
+ * be an iteration on one side and a layer on the other: about as many of them, or alike ones, are
+ * the same thing. */
 static void compare_units(struct diff *diff) {
     const struct side *before = &diff->sides[BEFORE], *after = &diff->sides[AFTER];
     const struct steps *first = &before->report->steps, *second = &after->report->steps;
     diff->same_units = strcmp(before->unit, after->unit) == 0;
     if (!diff->same_units || strcmp(before->unit, "step") != 0 ||
-        (first->source != STEPS_PERIODIC && second->source != STEPS_PERIODIC))
+        (first->source < STEPS_LOOP && second->source < STEPS_LOOP))
         return;
     double ratio = (double)second->count / (double)first->count;
     diff->same_units = side_is_typical(before) && side_is_typical(after);
-    if (!diff->same_units || (ratio > SAME_REPETITIONS_MIN && ratio < 1 / SAME_REPETITIONS_MIN))
+    if (!diff->same_units || are_marked(first, second) ||
+        (ratio > SAME_REPETITIONS_MIN && ratio < 1 / SAME_REPETITIONS_MIN))
         return;
     diff->same_units = likeness(diff) >= SAME_SEQUENCE;
     if (diff->same_units) {
@@ -172,6 +204,16 @@ static bool build_all(struct diff *diff, const struct report *const reports[SIDE
     return ok;
 }
 
+static void clear_rows(struct diff *diff) {
+    memory_free(diff->rows);
+    diff->rows = NULL;
+    for (unsigned at = BEFORE; at < SIDES; at++) {
+        memory_free(diff->row_of[at]);
+        diff->row_of[at] = NULL;
+        side_finish(&diff->sides[at]);
+    }
+}
+
 /* Steps, or the runs where these are not the same thing. */
 static bool choose_units(struct diff *diff, const struct report *const reports[SIDES],
                          struct status *status) {
@@ -182,10 +224,7 @@ static bool choose_units(struct diff *diff, const struct report *const reports[S
         return true;
     if (!noise_find(diff, status)) /* the steps show more of it than the runs */
         return false;
-    memory_free(diff->rows);
-    diff->rows = NULL;
-    for (unsigned at = BEFORE; at < SIDES; at++)
-        side_finish(&diff->sides[at]);
+    clear_rows(diff);
     return build_all(diff, reports, true, status);
 }
 
@@ -202,7 +241,8 @@ bool diff_build(struct diff *diff, const struct report *before, const struct rep
         for (unsigned part = 0; part < PART_COUNT; part++)
             diff->part[part] =
                 diff->sides[AFTER].part_time[part] - diff->sides[BEFORE].part_time[part];
-        ok = conditions_find(diff, status) && noise_find(diff, status);
+        ok = host_pace_find(diff, status) && conditions_find(diff, status) &&
+             noise_find(diff, status) && line_changes_find(diff, status);
     }
     if (!ok) {
         diff_finish(diff);
@@ -213,8 +253,7 @@ bool diff_build(struct diff *diff, const struct report *before, const struct rep
 }
 
 void diff_finish(struct diff *diff) {
-    memory_free(diff->rows);
-    for (unsigned at = BEFORE; at < SIDES; at++)
-        side_finish(&diff->sides[at]);
+    clear_rows(diff);
+    memory_free(diff->lines);
     *diff = (struct diff){0};
 }

@@ -40,13 +40,21 @@ struct diff_row {
     struct text shapes[SIDES]; /* inputs of the launching operator, as recorded; or empty */
     struct text types[SIDES];
     struct text place; /* ROW_REPLACED: the operator or range that launches both; or empty */
+    uint32_t group;    /* its number before the rows were sorted */
+};
+
+/* A line of the program that counts differently, where lines are recorded. */
+struct diff_line {
+    uint32_t key;          /* of the same line on both sides */
+    uint32_t frame[SIDES]; /* row of trace->stack; 0: the side does not have it */
+    double counts[SIDES][SIDE_COUNTS];
+    int64_t idle[SIDES]; /* in the median step, ended by what it launched */
 };
 
 /* Something that differs besides the program, or makes the two sides hard to compare. */
 enum { CONDITIONS_MAX = 16, CONDITION_SIZE = 300 };
 struct condition {
     const char *key; /* "device", "clock" */
-    bool decisive;   /* by itself explains a difference of the step */
     char words[CONDITION_SIZE];
 };
 
@@ -76,6 +84,9 @@ struct diff {
     struct side sides[SIDES];
     struct diff_row *rows; /* largest change first */
     size_t row_count;
+    uint32_t *row_of[SIDES]; /* by entry of the side: its row */
+    struct diff_line *lines; /* most changed counts first */
+    size_t line_count;
     int64_t part[PART_COUNT]; /* after - before */
     int64_t change;           /* of the step: the sum of them */
     struct condition conditions[CONDITIONS_MAX];
@@ -85,6 +96,9 @@ struct diff {
     size_t repetitions[SIDES]; /* where steps are not marked but the repeating sequence is the same:
                                   how often it repeats; else 0 */
     double clock[SIDES];       /* mean MHz of the device during the units; 0: unknown */
+    double processes[SIDES];   /* compute processes on the device; 0: unknown */
+    struct text launch_name;   /* the launch call that both make most often; or empty */
+    double launch_call[SIDES]; /* the lower quartile of its durations, ns; 0: unknown */
     /* The answer in two sentences: how much and why; what changed besides, or what this cannot
      * tell. */
     char headline[DIFF_SENTENCE], second[DIFF_SENTENCE];
@@ -98,13 +112,15 @@ bool diff_build(struct diff *diff, const struct report *before, const struct rep
                 struct status *status);
 void diff_finish(struct diff *diff);
 
-/* Compares the steps of several runs a side: median steps in ns, the first that of the diff
- * itself. Rewrites the sentences. */
+/* Compares the steps of several runs a side: median steps in ns. Rewrites the sentences. */
 bool diff_add_runs(struct diff *diff, const double *before, size_t before_count,
                    const double *after, size_t after_count, struct status *status);
 
 /* Fills the prediction; the report before has a replay. */
 bool diff_predict(struct diff *diff, struct status *status);
+
+/* Appends "train.py:88 loss.item(): synchronizing calls 0 -> 1". */
+void diff_line_words(const struct diff *diff, const struct diff_line *line, struct buffer *words);
 
 bool diff_write_text(const struct diff *diff, const struct report_style *style, size_t rows,
                      struct output *output, struct status *status);

@@ -14,6 +14,22 @@ static bool write_table(const struct section *section, const struct diff *diff, 
     return ok;
 }
 
+static bool write_lines(const struct diff *diff, struct output *output, struct status *status) {
+    enum { LINES_SHOWN = 5 };
+    bool ok = true;
+    for (size_t i = 0; i < diff->line_count && i < LINES_SHOWN && ok; i++) {
+        struct buffer words = {0};
+        diff_line_words(diff, &diff->lines[i], &words);
+        output_printf(output, "- ");
+        table_markdown_text(output, buffer_as_text(&words));
+        output_printf(output, "\n");
+        ok = buffer_ok(&words, status);
+        buffer_finish(&words);
+    }
+    output_printf(output, "%s", diff->line_count ? "\n" : "");
+    return ok;
+}
+
 bool diff_write_markdown(const struct diff *diff, size_t rows, struct output *output,
                          struct status *status) {
     size_t changed = 0;
@@ -35,6 +51,7 @@ bool diff_write_markdown(const struct diff *diff, size_t rows, struct output *ou
     bool ok = write_table(&diff_section_used_parts, diff, PART_COUNT, output, status);
     while (changed < diff->row_count && diff->rows[changed].change != 0)
         changed++;
+    ok = ok && write_lines(diff, output, status);
     if (changed) {
         output_printf(output, "<details><summary>What changed</summary>\n\n");
         ok = ok && write_table(&diff_section_rows, diff, MIN(rows, changed), output, status);

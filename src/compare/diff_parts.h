@@ -16,10 +16,16 @@ struct matching {
 bool match_entries(const struct diff *diff, struct matching *matching, struct status *status);
 void matching_finish(struct matching *matching);
 
+/* The duration of the same launch calls on both sides. */
+bool host_pace_find(struct diff *diff, struct status *status);
 /* Conditions and clocks. */
 bool conditions_find(struct diff *diff, struct status *status);
 /* What one run a side can tell. */
 bool noise_find(struct diff *diff, struct status *status);
+/* A call at the edge of the selection belongs to one of many steps; less is no change. */
+#define LINE_CHANGED 0.25
+/* The lines of the program whose counts differ. */
+bool line_changes_find(struct diff *diff, struct status *status);
 /* The sentences. */
 void diff_explain(struct diff *diff);
 

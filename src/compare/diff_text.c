@@ -22,7 +22,10 @@ static void write_head(struct text_writer *writer, const struct diff *diff) {
         const struct report *report = side->report;
         struct buffer words = {0};
         char time[FORMAT_SIZE];
-        wording_selection(report, &words);
+        if (strcmp(side->unit, "run") == 0)
+            buffer_string(&words, "the whole run");
+        else
+            wording_selection(report, &words);
         text_line(writer, "%s  %s: %.*s, %s a %s", at == BEFORE ? "before" : "after ",
                   report->options.trace_name, TEXT_ARGS(buffer_as_text(&words)),
                   format_duration(side->step, time), side->unit);
@@ -120,6 +123,20 @@ static void write_counts(struct text_writer *writer, const struct diff *diff) {
     }
 }
 
+static void write_lines(struct text_writer *writer, const struct diff *diff) {
+    enum { LINES_SHOWN = 8 };
+    if (diff->line_count)
+        text_section(writer, "Lines", "whose calls or idle time changed, in a %s",
+                     diff->sides[AFTER].unit);
+    for (size_t i = 0; i < diff->line_count && i < LINES_SHOWN; i++) {
+        struct buffer words = {0};
+        diff_line_words(diff, &diff->lines[i], &words);
+        text_wrapped(writer, "  ", "    ", buffer_as_text(&words));
+        writer->failed |= words.failed;
+        buffer_finish(&words);
+    }
+}
+
 /* Inputs of launching operators that are not the same, as the source recorded them. */
 static void write_shapes(struct text_writer *writer, const struct diff *diff) {
     enum { SHAPES_SHOWN = 5 };
@@ -157,6 +174,7 @@ bool diff_write_text(const struct diff *diff, const struct report_style *style, 
         write_waterfall(&writer, diff);
         write_rows(&writer, diff, rows);
         write_counts(&writer, diff);
+        write_lines(&writer, diff);
         write_shapes(&writer, diff);
     }
     return writer.failed ? status_no_memory(status) : true;

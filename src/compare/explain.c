@@ -11,6 +11,7 @@
 #include "base/min_max.h"
 #include "compare/diff_parts.h"
 #include "report/wording.h"
+#include "trace/writer.h"
 
 enum { WORDS = 400, NAME_SHOWN = 60 };
 
@@ -67,6 +68,20 @@ static struct reason nothing(void) {
 
 /* ---- busy ---- */
 
+/* More processes on the device where it is slower. */
+static bool is_shared_more(const struct inquiry *of) {
+    double before = of->diff->processes[BEFORE], after = of->diff->processes[AFTER];
+    return before > 0 && after > 0 && (after - before) * of->sign > 0;
+}
+
+static const char *words_of_sharing(const struct inquiry *of, char words[WORDS]) {
+    words[0] = 0;
+    if (is_shared_more(of))
+        snprintf(words, WORDS, ", with %.0f compute processes on it instead of %.0f",
+                 of->diff->processes[AFTER], of->diff->processes[BEFORE]);
+    return words;
+}
+
 /* The clock explains it where the same kernels take longer by as much as the clock is lower. */
 static struct reason by_clock(const struct inquiry *of) {
     const struct diff *diff = of->diff;
@@ -82,8 +97,32 @@ static struct reason by_clock(const struct inquiry *of) {
     double seen = (double)by_duration * of->sign;
     if (seen * 2 < (double)llabs(diff->part[PART_BUSY]) || expected * 2 < seen)
         return nothing();
-    return because("clock", "the device ran at %.2f GHz instead of %.2f GHz", after / 1e3,
-                   before / 1e3);
+    char shared[WORDS];
+    return because("clock", "the device ran at %.2f GHz instead of %.2f GHz%s", after / 1e3,
+                   before / 1e3, words_of_sharing(of, shared));
+}
+
+/* Processes that share a device get slices of its time: all kernels take longer. */
+static struct reason by_sharing(const struct inquiry *of) {
+    const struct diff *diff = of->diff;
+    int64_t same = 0, slowed = 0, before = 0, after = 0;
+    char ratio[FORMAT_SIZE];
+    for (size_t i = 0; i < diff->row_count; i++) {
+        const struct diff_row *row = &diff->rows[i];
+        if (row->part != PART_BUSY || row->kind != ROW_BOTH)
+            continue;
+        same += row->time[BEFORE];
+        slowed += row->by_duration * of->sign * 10 > row->time[BEFORE] ? row->time[BEFORE] : 0;
+        before += row->time[BEFORE];
+        after += row->time[AFTER];
+    }
+    if (!is_shared_more(of) || slowed * 5 < same * 4 || before <= 0 || after <= 0)
+        return nothing();
+    return because("processes",
+                   "%.0f compute processes had the device open instead of %.0f, and the same "
+                   "kernels take %s as long",
+                   diff->processes[AFTER], diff->processes[BEFORE],
+                   format_ratio((double)after / (double)before, ratio));
 }
 
 static struct reason by_replacement(const struct diff_row *row) {
@@ -174,6 +213,8 @@ static const struct diff_row *largest_row(const struct inquiry *of, unsigned fir
 static struct reason of_busy(const struct inquiry *of) {
     struct reason reason = by_clock(of);
     const struct diff_row *row = largest_row(of, PART_BUSY, PART_BUSY + 1);
+    if (!reason.key)
+        reason = by_sharing(of);
     if (reason.key || !row)
         return reason;
     if (row->kind == ROW_BOTH)
@@ -277,14 +318,20 @@ static struct reason by_graph(const struct inquiry *of) {
     return nothing();
 }
 
+/* Calls that are more or fewer, whatever they did to the time. */
+static struct reason by_number(const struct inquiry *of, enum side_count count, const char *key) {
+    char after[FORMAT_SIZE], before[FORMAT_SIZE];
+    if (of->more[count] * of->sign <= 0.4)
+        return nothing();
+    return because(key, "the host makes %s instead of %s %s", number(of->per[AFTER][count], after),
+                   number(of->per[BEFORE][count], before), side_count_title(count));
+}
+
 /* More of what keeps the device idle, or less of it; and in the account, its cause. */
 static struct reason by_calls(const struct inquiry *of, enum side_count count, enum gap_cause cause,
                               const char *key) {
-    char more[FORMAT_SIZE], before[FORMAT_SIZE];
-    if (of->more[count] * of->sign <= 0.4 || cause_change(of, cause) * 5 < of->idle * of->sign)
-        return nothing();
-    return because(key, "the host makes %s instead of %s %s", number(of->per[AFTER][count], more),
-                   number(of->per[BEFORE][count], before), side_count_title(count));
+    return cause_change(of, cause) * 5 < of->idle * of->sign ? nothing()
+                                                             : by_number(of, count, key);
 }
 
 static struct reason by_sync(const struct inquiry *of) {
@@ -312,6 +359,13 @@ static struct reason by_copies(const struct inquiry *of) {
                    number(of->per[BEFORE][SIDE_COPIES_HTOD], count[1]));
 }
 
+static int64_t idle_of(const struct diff *diff, unsigned at) {
+    int64_t idle = 0;
+    for (unsigned part = PART_IDLE; part < PART_COUNT; part++)
+        idle += diff->sides[at].part_time[part];
+    return idle;
+}
+
 static struct reason by_host(const struct inquiry *of) {
     char cut[NAME_SHOWN * 4 + 4], time[2][FORMAT_SIZE];
     const struct diff_row *row = largest_row(of, PART_IDLE, PART_COUNT);
@@ -322,6 +376,37 @@ static struct reason by_host(const struct inquiry *of) {
                    format_duration(row->time[AFTER], time[0]),
                    format_duration(row->time[BEFORE], time[1]), part_title(row->part),
                    name.length ? ", " : "", TEXT_ARGS(name));
+}
+
+/* The recorder slows the host down: another one does so by another amount. */
+static struct reason by_tool(const struct inquiry *of) {
+    const struct diff *diff = of->diff;
+    struct text before = trace_meta(diff->sides[BEFORE].report->model.trace, META_SOURCE_TOOL),
+                after = trace_meta(diff->sides[AFTER].report->model.trace, META_SOURCE_TOOL);
+    char cut[2][NAME_SHOWN * 4 + 4], time[2][FORMAT_SIZE];
+    if (before.length == 0 || after.length == 0 || text_equal(before, after))
+        return nothing();
+    return because("tool",
+                   "the device is idle for %s instead of %s: host code, which another recording "
+                   "tool slows down differently (%.*s instead of %.*s)",
+                   format_duration(idle_of(diff, AFTER), time[0]),
+                   format_duration(idle_of(diff, BEFORE), time[1]), TEXT_ARGS(shown(after, cut[0])),
+                   TEXT_ARGS(shown(before, cut[1])));
+}
+
+/* The host itself was slower where the same launch calls took longer. */
+static struct reason by_host_pace(const struct inquiry *of) {
+    const struct diff *diff = of->diff;
+    double before = diff->launch_call[BEFORE], after = diff->launch_call[AFTER];
+    double step =
+        log((double)MAX(diff->sides[AFTER].step, 1) / (double)MAX(diff->sides[BEFORE].step, 1));
+    char time[2][FORMAT_SIZE];
+    if (before <= 0 || after <= 0 || log(after / before) * of->sign * 2 < fabs(step))
+        return nothing();
+    return because("host-pace", "the host itself was %s: the same %.*s calls take %s instead of %s",
+                   of->sign > 0 ? "slower" : "faster", TEXT_ARGS(diff->launch_name),
+                   format_duration((int64_t)after, time[0]),
+                   format_duration((int64_t)before, time[1]));
 }
 
 static struct reason by_launches(const struct inquiry *of) {
@@ -353,6 +438,10 @@ static struct reason of_idle(const struct inquiry *of) {
         reason = by_copies(of);
     if (!reason.key)
         reason = by_launches(of);
+    if (!reason.key)
+        reason = by_tool(of);
+    if (!reason.key)
+        reason = by_host_pace(of);
     return reason.key ? reason : by_host(of);
 }
 
@@ -370,10 +459,18 @@ static void explain_repetitions(const struct diff *diff, char *words, size_t siz
                  format_ratio(after / before, ratio));
 }
 
+static struct reason by_compilations(const struct inquiry *of) {
+    return by_number(of, SIDE_COMPILATIONS, "compile");
+}
+
+static struct reason by_allocations(const struct inquiry *of) {
+    return by_number(of, SIDE_ALLOCATIONS, "alloc");
+}
+
 /* Something counted that changed, whatever it did to the time. */
 static struct reason notable(const struct inquiry *of) {
     static struct reason (*const rules[])(const struct inquiry *) = {
-        by_graph, by_memory_kind, by_sync, by_copies, by_launches};
+        by_graph, by_compilations, by_allocations, by_memory_kind, by_sync, by_copies, by_launches};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         for (int sign = -1; sign <= 1; sign += 2) {
             struct inquiry as = *of;
@@ -421,7 +518,7 @@ static void explain_noise(const struct diff *diff, char *words, size_t size) {
                  noise->best_probability > 0.05 ? "; so few runs cannot give less than 0.05" : "");
     else if (noise->known)
         snprintf(words, size, "One run each: differences below %s cannot be told.",
-                 format_percent(noise->smallest, smallest));
+                 format_percent(fmax(noise->smallest, 0.001), smallest));
     else
         snprintf(words, size,
                  "One run each with too few steps to estimate the noise: what is within it is "
@@ -464,7 +561,8 @@ void diff_explain(struct diff *diff) {
     }
     struct reason reason = find_reason(&of);
     struct reason besides = nothing();
-    if (reason.key && strcmp(reason.key, gap_cause_name(CAUSE_HOST)) == 0)
+    if (reason.key && (strcmp(reason.key, gap_cause_name(CAUSE_HOST)) == 0 ||
+                       strcmp(reason.key, "host-pace") == 0))
         besides = notable(&of);
     int64_t slow = MAX(before->step, after->step), fast = MAX(MIN(before->step, after->step), 1);
     diff->cause = reason.key ? reason.key : "unknown";

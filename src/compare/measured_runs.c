@@ -19,6 +19,7 @@ static const struct {
 } timed[METRIC_COUNT_FIRST] = {
     [METRIC_STEP] = {"step", "step time"},
     [METRIC_WALL] = {"wall", "wall time"},
+    [METRIC_CPU] = {"cpu", "CPU time"},
     [METRIC_BUSY] = {"busy", "device busy in a step"},
     [METRIC_MEMORY] = {"memory", "peak memory"},
     [METRIC_DEVICE_MEMORY] = {"device-memory", "peak device memory"},

@@ -10,6 +10,7 @@
 enum metric {
     METRIC_STEP,
     METRIC_WALL,
+    METRIC_CPU,
     METRIC_BUSY,
     METRIC_MEMORY,
     METRIC_DEVICE_MEMORY,

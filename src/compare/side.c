@@ -394,37 +394,67 @@ static bool add_work(struct side *side, size_t *capacity, struct status *status)
     return ok;
 }
 
-/* The named parts of a cause, and the rest of it without a name. */
-static bool add_cause(struct side *side, size_t *capacity, unsigned cause,
-                      const struct gap_names *names, struct status *status) {
-    int64_t left = side->gaps.cause_time[cause];
-    for (size_t i = 0; names && i < names->count; i++) {
-        if (names->list[i].text.length == 0)
-            continue;
-        if (!add_entry(side, capacity, PART_IDLE + cause, names->list[i].text, NULL, status))
-            return false;
-        side->entries[side->entry_count - 1].sum = names->list[i].time;
-        side->entries[side->entry_count - 1].count = names->list[i].gaps;
-        left -= names->list[i].time;
-    }
-    if (left == 0)
-        return true;
-    if (!add_entry(side, capacity, PART_IDLE + cause, TEXT(""), NULL, status))
+static bool add_idle_entry(struct side *side, size_t *capacity, unsigned cause, struct text name,
+                           int64_t time, uint64_t gaps, struct status *status) {
+    if (!add_entry(side, capacity, PART_IDLE + cause, name, NULL, status))
         return false;
-    side->entries[side->entry_count - 1].sum = left;
-    side->entries[side->entry_count - 1].count = side->gaps.cause_gaps[cause];
+    side->entries[side->entry_count - 1].sum = time;
+    side->entries[side->entry_count - 1].count = gaps;
     return true;
 }
 
+/* "ProfilerStep#12": "ProfilerStep". */
+static struct text without_number(struct text name) {
+    size_t length = name.length;
+    while (length > 0 && name.data[length - 1] >= '0' && name.data[length - 1] <= '9')
+        length--;
+    while (length > 0 && length < name.length && strchr("# _-:", name.data[length - 1]))
+        length--;
+    return length ? (struct text){name.data, length} : name;
+}
+
+/* The named parts of a cause, and the rest of it without a name. The ranges of all steps are one
+ * part: the step's number says nothing about the program. */
+static bool add_cause(struct side *side, size_t *capacity, unsigned cause,
+                      const struct gap_names *names, const bool *is_step, struct status *status) {
+    struct gap_name steps = {.text = TEXT("")};
+    int64_t left = side->gaps.cause_time[cause];
+    for (size_t i = 0; names && i < names->count; i++) {
+        const struct gap_name *name = &names->list[i];
+        if (name->text.length == 0)
+            continue;
+        left -= name->time;
+        if (is_step[name->name]) {
+            steps.text = without_number(name->text);
+            steps.time += name->time;
+            steps.gaps += name->gaps;
+        } else if (!add_idle_entry(side, capacity, cause, name->text, name->time, name->gaps,
+                                   status)) {
+            return false;
+        }
+    }
+    if (steps.text.length &&
+        !add_idle_entry(side, capacity, cause, steps.text, steps.time, steps.gaps, status))
+        return false;
+    return left == 0 || add_idle_entry(side, capacity, cause, TEXT(""), left,
+                                       side->gaps.cause_gaps[cause], status);
+}
+
 static bool add_idle(struct side *side, size_t *capacity, struct status *status) {
-    for (unsigned cause = 0; cause < CAUSE_COUNT; cause++) {
+    const struct steps *steps = &side->report->steps;
+    bool *is_step =
+        memory_allocate(side->report->model.trace->strings.count, sizeof *is_step, status);
+    bool ok = is_step != NULL;
+    for (size_t i = 0; ok && i < steps->count; i++)
+        is_step[steps->list[i].name] = steps->list[i].name != 0;
+    for (unsigned cause = 0; ok && cause < CAUSE_COUNT; cause++) {
         const struct gap_names *names = cause == CAUSE_HOST   ? &side->gaps.host_names
                                         : cause == CAUSE_SYNC ? &side->gaps.sync_names
                                                               : NULL;
-        if (!add_cause(side, capacity, cause, names, status))
-            return false;
+        ok = add_cause(side, capacity, cause, names, is_step, status);
     }
-    return true;
+    memory_free(is_step);
+    return ok;
 }
 
 /* Running sums are scaled and rounded down: the times sum to the median step. */
@@ -469,6 +499,7 @@ void side_finish(struct side *side) {
     memory_free(side->lengths);
     memory_free(side->entries);
     memory_free(side->entry_of_name);
+    memory_free(side->lines);
     selection_finish(&side->selection);
     gaps_finish(&side->gaps);
     intern_finish(&side->names);

@@ -57,6 +57,13 @@ enum side_count {
 const char *side_count_title(unsigned count); /* "kernels" */
 const char *side_count_key(unsigned count);
 
+/* A line of the program, of those that made calls. */
+struct side_line {
+    uint32_t frame;             /* row of trace->stack on that line */
+    double counts[SIDE_COUNTS]; /* means of a unit */
+    int64_t idle;               /* in the median step, ended by activities that it launched */
+};
+
 struct side {
     const struct report *report;
     const struct report_device *device;
@@ -76,6 +83,8 @@ struct side {
     double count_mean[SIDE_COUNTS]; /* of a unit */
     uint64_t count_median[SIDE_COUNTS];
     bool counts_known[SIDE_COUNTS];
+    struct side_line *lines; /* as report->lines numbers them; none: lines are unknown */
+    size_t line_count;
     uint32_t *entry_of_name; /* by string id of a kernel: index of its entry, or NO_ENTRY */
     struct intern names;
 };

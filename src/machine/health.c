@@ -32,8 +32,7 @@
 
 struct health_gpu {
 #define POINTER(name, symbol, parameters) nvml_result(*name) parameters;
-    NVML_SYMBOLS(POINTER)
-    nvml_device device;
+    NVML_SYMBOLS(POINTER) NVML_OPTIONAL_SYMBOLS(POINTER) nvml_device device;
 };
 
 /* NVML stays loaded. */
@@ -42,6 +41,10 @@ static bool load_nvml(struct health_gpu *gpu) {
     void *library = library_open(names);
 #define FIND(name, symbol, parameters) *(void **)&gpu->name = library_symbol(library, symbol);
     NVML_SYMBOLS(FIND)
+    NVML_OPTIONAL_SYMBOLS(FIND)
+    if (!gpu->nvmlDeviceGetComputeRunningProcesses) /* the same structure */
+        *(void **)&gpu->nvmlDeviceGetComputeRunningProcesses =
+            library_symbol(library, "nvmlDeviceGetComputeRunningProcesses_v2");
     if (!gpu->nvmlDeviceGetCurrentClocksThrottleReasons)
         *(void **)&gpu->nvmlDeviceGetCurrentClocksThrottleReasons =
             library_symbol(library, "nvmlDeviceGetCurrentClocksEventReasons");
@@ -83,6 +86,17 @@ static void health_gpu_close(struct health_gpu *gpu) {
     memory_free(gpu);
 }
 
+/* The number of compute processes; -1: unknown. */
+static int list_processes(struct health_gpu *gpu, struct nvml_process list[GPU_USERS_MAX]) {
+    unsigned int count = GPU_USERS_MAX;
+    return gpu->nvmlDeviceGetComputeRunningProcesses &&
+                   gpu->nvmlDeviceGetComputeRunningProcesses(gpu->device, &count, list) ==
+                       NVML_SUCCEEDED &&
+                   count <= GPU_USERS_MAX
+               ? (int)count
+               : -1;
+}
+
 static void health_gpu_read(struct health_gpu *gpu, struct health *reading) {
     unsigned int value;
     unsigned long long throttle_reasons;
@@ -102,6 +116,7 @@ static void health_gpu_read(struct health_gpu *gpu, struct health *reading) {
     if (gpu->nvmlDeviceGetCurrentClocksThrottleReasons(gpu->device, &throttle_reasons) ==
         NVML_SUCCEEDED)
         reading->throttle_reasons = (int64_t)(throttle_reasons & INT64_MAX);
+    reading->process_count = list_processes(gpu, (struct nvml_process[GPU_USERS_MAX]){{0}});
 }
 
 /* ---- CPU --------------------------------------------------------------------------------- */
@@ -321,6 +336,7 @@ void health_read(struct health_watch *watch, struct health *reading) {
         .throttle_count = -1,
         .stolen_ns = -1,
         .other_ns = -1,
+        .process_count = -1,
     };
     health_read_processor("", (long)getpid(), own_time_ns(), reading);
     if (watch && watch->gpu)
@@ -416,4 +432,90 @@ bool health_disturbed(const struct health *before, const struct health *after, c
     describe_clocks(before, after, &phrases);
     describe_cpu_load(before, after, &phrases);
     return phrases.used > 0;
+}
+
+/* ---- Other processes on the GPU ---------------------------------------------------------- */
+
+enum { UTILIZATION_SAMPLES = 512 };
+#define GPU_USE_MIN 0.01 /* of a sample: an idle context disturbs nobody */
+
+static void read_utilization(struct health_gpu *gpu, int64_t since, struct gpu_users *users) {
+    struct nvml_utilization samples[UTILIZATION_SAMPLES] = {{0}};
+    unsigned int count = UTILIZATION_SAMPLES;
+    if (!gpu->nvmlDeviceGetProcessUtilization || since == 0)
+        return;
+    nvml_result result =
+        gpu->nvmlDeviceGetProcessUtilization(gpu->device, samples, &count, (uint64_t)since);
+    if (result != NVML_SUCCEEDED && result != NVML_NO_SAMPLES)
+        return;
+    for (int i = 0; i < users->count; i++)
+        users->list[i].busy = 0;
+    for (unsigned k = 0; result == NVML_SUCCEEDED && k < count && k < UTILIZATION_SAMPLES; k++)
+        for (int i = 0; i < users->count; i++)
+            if (users->list[i].pid == samples[k].pid && samples[k].time >= (uint64_t)since)
+                users->list[i].busy = fmax(users->list[i].busy, samples[k].sm / 100.0);
+}
+
+void health_read_gpu_users(struct health_watch *watch, int64_t since, struct gpu_users *users) {
+    struct nvml_process list[GPU_USERS_MAX] = {{0}};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    *users =
+        (struct gpu_users){.count = -1, .time = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000};
+    if (!watch || !watch->gpu)
+        return;
+    users->count = list_processes(watch->gpu, list);
+    for (int i = 0; i < users->count; i++)
+        users->list[i] = (struct gpu_user){.pid = list[i].pid, .busy = -1};
+    if (users->count > 0)
+        read_utilization(watch->gpu, since, users);
+}
+
+static const struct gpu_user *find_user(const struct gpu_users *users, unsigned pid) {
+    for (int i = 0; i < users->count; i++)
+        if (users->list[i].pid == pid)
+            return &users->list[i];
+    return NULL;
+}
+
+/* The MPS server does the work of its clients, this program among them. */
+static bool is_mps_server(unsigned pid) {
+    char path[64], name[32] = "";
+    snprintf(path, sizeof path, "/proc/%u/comm", pid);
+    FILE *file = fopen(path, "re");
+    if (file && !fgets(name, sizeof name, file))
+        name[0] = 0;
+    if (file)
+        fclose(file);
+    return strncmp(name, "nvidia-cuda-mps", 15) == 0;
+}
+
+bool health_gpu_shared(const struct gpu_users *before, const struct gpu_users *after, char *words,
+                       size_t capacity) {
+    struct phrases phrases = {.text = words, .capacity = capacity};
+    unsigned pid = 0, others = 0;
+    if (capacity == 0)
+        return false;
+    *words = 0;
+    for (int i = 0; i < after->count; i++)
+        if (after->list[i].busy < 0 || after->list[i].busy >= GPU_USE_MIN)
+            if (!is_mps_server(after->list[i].pid) && ++others)
+                pid = after->list[i].pid;
+    for (int i = 0; i < before->count; i++) /* those that ended meanwhile */
+        if (!find_user(after, before->list[i].pid) && !is_mps_server(before->list[i].pid) &&
+            ++others)
+            pid = before->list[i].pid;
+    if (others == 1)
+        append_phrase(&phrases, "another process used the GPU (pid %u)", pid);
+    else if (others > 1)
+        append_phrase(&phrases, "%u other processes used the GPU", others);
+    return others > 0;
+}
+
+void health_driver_version(struct health_watch *watch, char version[DRIVER_VERSION_SIZE]) {
+    struct health_gpu *gpu = watch ? watch->gpu : NULL;
+    memset(version, 0, DRIVER_VERSION_SIZE);
+    if (gpu && gpu->nvmlSystemGetDriverVersion &&
+        gpu->nvmlSystemGetDriverVersion(version, DRIVER_VERSION_SIZE - 1) != NVML_SUCCEEDED)
+        *version = 0;
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { DRIVER_VERSION_SIZE = 80 };
+
 /* A reading. Unknown values are negative. */
 struct health {
     double clock_mhz, clock_max_mhz;
@@ -18,6 +20,7 @@ struct health {
     int64_t throttle_count;   /* of the CPU, since boot */
     double stolen_ns;         /* steal time of all CPUs since boot */
     double other_ns;          /* CPU time of other programs, likewise */
+    int64_t process_count;    /* compute processes on the GPU */
     int64_t time;             /* CLOCK_MONOTONIC */
 };
 
@@ -40,5 +43,30 @@ void health_read_processor(const char *root, long process, double own_ns, struct
  * programs used about 20 % of the CPU time". False and "" when nothing did. */
 bool health_disturbed(const struct health *before, const struct health *after, char *words,
                       size_t capacity);
+
+/* ---- Other processes on the GPU ---- */
+
+enum { GPU_USERS_MAX = 64 };
+
+/* The compute processes that NVML lists: those of this container, where it runs in one. */
+struct gpu_users {
+    int count; /* -1: unknown */
+    struct gpu_user {
+        unsigned pid;
+        double busy; /* largest share of SM time in a sample; -1: unknown */
+    } list[GPU_USERS_MAX];
+    int64_t time; /* CLOCK_REALTIME, us */
+};
+
+/* `since` is the time of an earlier reading, from which shares are read; or 0. */
+void health_read_gpu_users(struct health_watch *watch, int64_t since, struct gpu_users *users);
+
+/* Describes which processes shared the GPU with a program that ran between the readings: those that
+ * were there without it and, where that is known, were busy. False and "" when none was. */
+bool health_gpu_shared(const struct gpu_users *before, const struct gpu_users *after, char *words,
+                       size_t capacity);
+
+/* The version of NVIDIA's driver, "580.65.06"; or "". */
+void health_driver_version(struct health_watch *watch, char version[DRIVER_VERSION_SIZE]);
 
 #endif

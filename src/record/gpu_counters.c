@@ -8,13 +8,18 @@
 #include "base/array.h"
 #include "machine/health.h"
 
-void gpu_counters_add(struct gpu_counters *gpus, const char *uuid, uint32_t row) {
+void gpu_counters_add(struct gpu_counters *gpus, const char *uuid, uint32_t row,
+                      struct trace_writer *writer) {
+    char driver[DRIVER_VERSION_SIZE];
     for (size_t i = 0; i < gpus->count; i++)
         if (gpus->list[i].row == row)
             return;
     struct health_watch *watch = gpus->count < GPUS_MAX ? health_open_gpu(uuid) : NULL;
     if (!watch)
         return;
+    health_driver_version(watch, driver);
+    if (gpus->count == 0 && *driver)
+        trace_writer_meta(writer, "driver.version", text_of(driver));
     struct gpu *gpu = &gpus->list[gpus->count++];
     *gpu = (struct gpu){.row = row, .watch = watch};
     for (size_t i = 0; i < ARRAY_COUNT(gpu->last); i++)
@@ -34,6 +39,7 @@ static void write_changes(struct gpu *gpu, struct trace_writer *writer) {
         {"power limit (W)", reading.power_limit_w},
         {"temperature (C)", reading.temperature_c},
         {"throttle reasons", (double)reading.throttle_reasons},
+        {"compute processes", (double)reading.process_count},
     };
     _Static_assert(ARRAY_COUNT(values) == ARRAY_COUNT(gpu->last), "one last value for each");
     for (size_t i = 0; i < ARRAY_COUNT(values); i++) {

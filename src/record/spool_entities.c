@@ -132,6 +132,7 @@ static void write_label(const struct spool_device *device, uint32_t index, char 
     static const char *const prefixes[SPOOL_DEVICES_MAX / SPOOL_DEVICES_EACH] = {
         [SPOOL_DEVICES_OPENCL / SPOOL_DEVICES_EACH] = "opencl:",
         [SPOOL_DEVICES_VULKAN / SPOOL_DEVICES_EACH] = "vulkan:",
+        [SPOOL_DEVICES_METAL / SPOOL_DEVICES_EACH] = "metal:",
     };
     const char *prefix = device->is_cpu ? "cpu:" : prefixes[device->index / SPOOL_DEVICES_EACH];
     snprintf(label, 24, "%s%u", prefix ? prefix : "", index);
@@ -227,7 +228,7 @@ bool spool_entity_add_device(struct spool_entities *entities, unsigned process,
         *row = write_device(entities, device, name, vendor, uuid);
     state->devices[device->index] = *row;
     if (*uuid && *row)
-        gpu_counters_add(entities->gpus, uuid, *row);
+        gpu_counters_add(entities->gpus, uuid, *row, entities->writer);
     return true;
 }
 

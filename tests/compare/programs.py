@@ -1,12 +1,14 @@
 """Pairs of PyTorch programs that differ in one known change, for scoring the first sentence of `ridge diff`:
 
     python3 programs.py list                           names of all pairs
-    python3 programs.py run PAIR a|b --result FILE [--trace FILE.json.gz] [--lock FILE]
+    python3 programs.py run PAIR a|b --result FILE [--trace FILE.json.gz] [--lock FILE] [--ready FOLDER --others N]
+    python3 programs.py busy                           keeps the device busy until it is killed
 
 A pair is (name, manner, expectation, make): make(gpu, changed) returns a function for one step. The expectation
 is a regular expression that the first sentence must match, written before the rules were tuned. `captured`: to be
 recorded by `ridge record --capture-range cudaProfilerApi`. `profiler`: under torch.profiler, with operators and
-shapes. `sampled`: captured, with CPU samples. `clock`: captured, side b at a lower clock."""
+shapes. `sampled`: captured, with CPU samples. `clock`: captured, side b at a lower clock. `shared`: captured, side b
+beside a process that keeps the device busy (`programs.py busy`). `tools`: side b under torch.profiler."""
 
 import argparse
 import ctypes
@@ -643,6 +645,39 @@ def clock_power(gpu, changed):
     return step
 
 
+def drawing_power(gpu, changed, make, size, dtype, steps):
+    """Products of zeros draw little power; those of random numbers reach the power limit, which lowers the clock."""
+    import torch
+
+    x = (torch.randn if changed else torch.zeros)(*size, device=gpu.device, dtype=dtype)
+    warm = time.perf_counter() + (1.5 if gpu.real else 0)
+    while time.perf_counter() < warm:
+        for _ in range(20):
+            make(x)
+        gpu.synchronize()
+
+    def step(i):
+        for _ in range(steps):
+            make(x)
+
+    return step
+
+
+@pair("clock-power-half", r"clock|GHz|MHz")
+def clock_power_half(gpu, changed):
+    import torch
+
+    return drawing_power(gpu, changed, lambda x: torch.bmm(x, x), (16, gpu.size(4096, 64), gpu.size(4096, 64)), torch.float16, 6)
+
+
+@pair("clock-power-tf32", r"clock|GHz|MHz")
+def clock_power_tf32(gpu, changed):
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = True
+    return drawing_power(gpu, changed, lambda x: x @ x, (gpu.size(8192, 64),) * 2, torch.float32, 8)
+
+
 @pair("clock-locked-gemm", r"clock|GHz|MHz", "clock")
 def clock_locked_gemm(gpu, changed):
     return stack(gpu, 4)
@@ -659,6 +694,21 @@ def clock_locked_train(gpu, changed):
 
     model, x = mlp(torch, gpu, width=2048, layers=2, batch=8192)
     return training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3))
+
+
+# ---- other processes ----
+
+SHARED = r"(another|other) process|processes|shared"
+
+
+@pair("shared-gemm", SHARED, "shared")
+def shared_gemm(gpu, changed):
+    return stack(gpu, 4)
+
+
+@pair("shared-loop", SHARED, "shared")
+def shared_loop(gpu, changed):
+    return looping(gpu, 2000, gpu.processors * 8)
 
 
 # ---- host ----
@@ -795,6 +845,251 @@ def same_graph(gpu, changed):
     return graphed(gpu, True, work)
 
 
+@pair("same-tools", SAME + "|recording tool|profiler", "tools")
+def same_tools(gpu, changed):
+    return stack(gpu, 6)
+
+
+@pair("same-loop", SAME)
+def same_loop(gpu, changed):
+    return looping(gpu, 2000, gpu.processors * 8)
+
+
+# ---- recorded after the rules had learned from those above, and not learned from ----
+
+
+@pair("clip-new", r"new|added|norm|more (kernel|launch)|launches")
+def clip_new(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=4, batch=4096)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, foreach=True)
+
+    def step(i):
+        optimizer.zero_grad()
+        model(x).float().square().mean().backward()
+        if changed:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    return step
+
+
+@pair("loss-float", r"sync|item|DtoH|device-to-host|wait")
+def loss_float(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=4)
+    work = training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3))
+    losses = []
+
+    def step(i):
+        loss = work(i)
+        losses.append(float(loss) if changed else loss)
+
+    return step
+
+
+@pair("autocast", r"replaced|became|type|bf16|bfloat")
+def autocast(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=4, batch=4096, dtype=torch.float32)
+
+    @torch.no_grad()
+    def step(i):
+        with torch.autocast("cuda" if gpu.real else "cpu", torch.bfloat16, enabled=changed):
+            model(x)
+
+    return step
+
+
+@pair("sort-new", r"new|sort|radix|more (kernel|launch)")
+def sort_new(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 22, device=gpu.device)
+
+    def step(i):
+        y = torch.sigmoid(x)
+        if changed:
+            torch.sort(y)
+
+    return step
+
+
+@pair("rows-batched", r"became|replaced|fus|launch")
+def rows_batched(gpu, changed):
+    import torch
+
+    x = torch.randn(64, 4096, device=gpu.device)
+
+    def step(i):
+        if changed:
+            torch.softmax(x, -1)
+        else:
+            for row in x:
+                torch.softmax(row, -1)
+
+    return step
+
+
+@pair("layer-stream-sync", r"sync|wait")
+def layer_stream_sync(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=6)
+
+    @torch.no_grad()
+    def step(i):
+        y = x
+        for layer in model:
+            y = layer(y)
+            if changed and gpu.real:
+                torch.cuda.current_stream().synchronize()
+
+    return step
+
+
+@pair("event-wait", r"sync|wait")
+def event_wait(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=6)
+    event = torch.cuda.Event() if gpu.real else None
+
+    @torch.no_grad()
+    def step(i):
+        model(x)
+        if not changed and event:
+            event.record()
+            event.synchronize()
+
+    return step
+
+
+@pair("collect-garbage", r"host code|CPU|host|collect", "sampled")
+def collect_garbage(gpu, changed):
+    import gc
+
+    import torch
+
+    model, x = mlp(torch, gpu, layers=4)
+
+    @torch.no_grad()
+    def step(i):
+        model(x)
+        if changed:
+            gc.collect()
+
+    return step
+
+
+@pair("log-json", r"host code|CPU|host|json|dumps")
+def log_json(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, layers=4)
+    metrics = {f"metric {k}": list(range(40)) for k in range(60)}
+
+    @torch.no_grad()
+    def step(i):
+        model(x)
+        if not changed:
+            json.dumps(metrics)
+
+    return step
+
+
+@pair("batch-conv", r"shape|batch|blocks", "profiler")
+def batch_conv(gpu, changed):
+    import torch
+
+    x = torch.randn(64 if changed else 32, 128, 56, 56, device=gpu.device, dtype=torch.bfloat16).to(memory_format=torch.channels_last)
+    layer = torch.nn.Conv2d(128, 128, 3, padding=1).to(gpu.device, torch.bfloat16, memory_format=torch.channels_last)
+
+    @torch.no_grad()
+    def step(i):
+        layer(x).relu_()
+
+    return step
+
+
+@pair("sum-double", r"replaced|became|double|type|new|slower")
+def sum_double(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 24, device=gpu.device)
+    return lambda i: x.sum(dtype=torch.float64 if changed else torch.float32) + torch.tanh(x).sum()
+
+
+@pair("clone-new", r"cop(y|ies)|new|clone|memcpy|DtoD")
+def clone_new(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 24, device=gpu.device)
+
+    def step(i):
+        y = torch.tanh(x)
+        if changed:
+            y.clone()
+
+    return step
+
+
+@pair("input-each-step", r"cop(y|ies)|HtoD|host-to-device|pageable")
+def input_each_step(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=3, batch=1024)
+    host = torch.randn(1024, 1024, dtype=torch.bfloat16)
+
+    @torch.no_grad()
+    def step(i):
+        model(host.to(gpu.device) if changed else x)
+
+    return step
+
+
+@pair("heads-split", r"became|replaced|launch")
+def heads_split(gpu, changed):
+    import torch
+
+    q, k = (torch.randn(32, 512, 128, device=gpu.device, dtype=torch.bfloat16) for _ in range(2))
+
+    def step(i):
+        if changed:
+            for head in range(32):
+                q[head] @ k[head].T
+        else:
+            torch.bmm(q, k.transpose(1, 2))
+
+    return step
+
+
+@pair("same-conv", SAME)
+def same_conv(gpu, changed):
+    import torch
+
+    x = torch.randn(64, 64, 56, 56, device=gpu.device, dtype=torch.bfloat16)
+    layer = torch.nn.Conv2d(64, 64, 3, padding=1).to(gpu.device, torch.bfloat16)
+
+    @torch.no_grad()
+    def step(i):
+        for _ in range(4):
+            layer(x)
+
+    return step
+
+
+@pair("same-adam", SAME)
+def same_adam(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=4, batch=4096)
+    return training(torch, model, x, torch.optim.Adam(model.parameters(), fused=True))
+
+
 STEPS = 8
 
 
@@ -807,6 +1102,15 @@ def time_steps(gpu, step, times):
     times.append((time.perf_counter_ns() - start) // STEPS)
 
 
+def await_others(folder, others):
+    """Until all have started, as starting keeps the processors busy."""
+    with open(os.path.join(folder, str(os.getpid())), "w"):
+        pass
+    end = time.monotonic() + 60
+    while len(os.listdir(folder)) < others and time.monotonic() < end:
+        time.sleep(0.1)
+
+
 def run(arguments):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "corpus"))
     import torch
@@ -814,6 +1118,8 @@ def run(arguments):
     from gpu import Gpu
 
     chosen = next(p for p in PAIRS if p["name"] == arguments.pair)
+    if arguments.ready:
+        await_others(arguments.ready, arguments.others)
     lock = open(arguments.lock, "w") if arguments.lock else None
     if lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -827,7 +1133,7 @@ def run(arguments):
     for _ in range(5):
         time_steps(gpu, step, times)
     kept = statistics.median(times)
-    if chosen["manner"] == "profiler":
+    if arguments.trace:
         from torch.profiler import ProfilerActivity, profile
 
         kinds = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if gpu.real else [])
@@ -848,19 +1154,36 @@ def run(arguments):
         fcntl.flock(lock, fcntl.LOCK_UN)
 
 
+def keep_busy(arguments):
+    """Until it is killed."""
+    import torch
+
+    x = torch.randn(8192, 8192, device=arguments.device, dtype=torch.bfloat16)
+    for i in range(1 << 30):
+        x @ x
+        if i % 8 == 0:
+            torch.cuda.synchronize()
+        if i == 64:
+            print("busy", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["list", "run"])
+    parser.add_argument("what", choices=["list", "run", "busy"])
     parser.add_argument("pair", nargs="?")
     parser.add_argument("side", nargs="?", choices=["a", "b"])
     parser.add_argument("--result")
     parser.add_argument("--trace")
     parser.add_argument("--lock")
+    parser.add_argument("--ready")
+    parser.add_argument("--others", type=int, default=0)
     parser.add_argument("--device", default="cuda")
     arguments = parser.parse_args()
     if arguments.what == "list":
         for p in PAIRS:
             print(p["name"], p["manner"])
+    elif arguments.what == "busy":
+        keep_busy(arguments)
     else:
         run(arguments)
 

@@ -268,6 +268,12 @@ def two_traces_stand_side_by_side(chromium):
         require(difference["headline"] in shown and difference["second"] in shown, "the page does not show what changed")
         bars = sum(part["change_ns"] != 0 for part in difference["parts"]) + 2
         require(page.run("document.querySelectorAll('.waterfall rect').length") == bars, "the waterfall has another number of bars")
+        boxes, links = (page.run(f"document.querySelectorAll('.paired-{kind}').length") for kind in ("event", "link"))
+        require(boxes > 1 and links > 0, f"the steps have {boxes} activities and {links} links")
+        page.run("[...document.querySelectorAll('.paired-event')].pop().dispatchEvent(new MouseEvent('click'))")
+        picked = page.run("ridge.picked")
+        require(picked and picked["trace"] == 1 and picked["table"] == "activities", f"a click on the last box picks {picked}")
+        page.screenshot(os.path.join(PICTURES, "difference.png"), "#difference")
         page.screenshot(os.path.join(PICTURES, "compare.png"), "#compare")
         page.screenshot(os.path.join(PICTURES, "timeline-two.png"), "#timeline")
 

@@ -45,3 +45,12 @@ DEFINE(nvmlDeviceGetEnforcedPowerLimit, (nvml_device device, unsigned int *mw),
        *mw = device ? 700000 : 0)
 DEFINE(nvmlDeviceGetCurrentClocksThrottleReasons, (nvml_device device, unsigned long long *reasons),
        *reasons = device ? NVML_IDLE : 0)
+DEFINE(nvmlDeviceGetComputeRunningProcesses_v3,
+       (nvml_device device, unsigned int *count, struct nvml_process *list),
+       (*count = device ? 2 : 0, list[0].pid = 1, list[1].pid = 77))
+DEFINE(nvmlDeviceGetProcessUtilization,
+       (nvml_device device, struct nvml_utilization *list, unsigned int *count,
+        unsigned long long since),
+       (*count = device ? 1 : 0, list[0].pid = 77, list[0].time = since + 1, list[0].sm = 60))
+DEFINE(nvmlSystemGetDriverVersion, (char *version, unsigned int size),
+       snprintf(version, size, "580.65.06"))

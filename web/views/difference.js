@@ -1,9 +1,10 @@
 // What changed between two traces, as `ridge diff` has it: the answer, a waterfall from the step
-// before to the step after, the rows that changed, counts.
+// before to the step after, both steps with what was matched linked, the rows that changed, counts.
 
 import {element, svg} from '../dom.js';
 import {formatBytes, formatCount, formatDuration} from '../format.js';
-import {bringTimeline} from './parts.js';
+import {pairedSteps} from './paired_steps.js';
+import {bringTimeline, fileName} from './parts.js';
 import {dataTable} from './table.js';
 
 const WATERFALL_ROW = 26;
@@ -98,6 +99,8 @@ function countText(row, value) {
         return '?';
     if (row.count.startsWith('bytes'))
         return formatBytes(value);
+    if (row.count === 'idle')
+        return formatDuration(value);
     return Number.isInteger(value) ? formatCount(value) : value.toPrecision(3);
 }
 
@@ -115,6 +118,23 @@ function changedCounts(difference) {
     });
 }
 
+function changedLines(difference) {
+    const titles = new Map([...difference.counts.map((row) => [row.count, row.title]), ['idle', 'idle before its work']]);
+    const rows = difference.lines.flatMap((line) => [...line.counts, {count: 'idle', before: line.idle_before_ns, after: line.idle_after_ns}].map((count) => ({...line, ...count})));
+    if (!rows.length)
+        return null;
+    return dataTable({
+        caption: `Lines whose calls or idle time changed, in a ${difference.after.unit}`, rows, sort: ['size', true],
+        columns: [
+            {key: 'line', title: 'line', wide: true, value: (row) => `${fileName(row.file)}:${row.line_after ?? row.line_before} ${row.source}`, hint: (row) => row.file},
+            {key: 'count', title: 'count', value: (row) => titles.get(row.count)},
+            {key: 'before', title: 'before', number: true, value: (row) => row.before, text: (row) => countText(row, row.before)},
+            {key: 'after', title: 'after', number: true, value: (row) => row.after, text: (row) => countText(row, row.after)},
+            {key: 'size', title: 'change', number: true, value: (row) => Math.abs(row.after - row.before), text: (row) => (row.after > row.before ? '+' : '') + countText(row, row.after - row.before)},
+        ],
+    });
+}
+
 export function viewDifference(page, host) {
     const {difference} = page;
     if (!difference)
@@ -122,8 +142,14 @@ export function viewDifference(page, host) {
     host.append(element('p', {class: 'difference-headline'}, difference.headline), element('p', {}, difference.second));
     if (difference.conditions.length)
         host.append(element('ul', {class: 'difference-conditions'}, difference.conditions.map((condition) => element('li', {}, condition.words))));
-    host.append(waterfall(difference), changedRows(page, difference));
-    const counts = changedCounts(difference);
-    if (counts)
-        host.append(counts);
+    if (difference.prediction)
+        host.append(element('p', {}, difference.prediction.words));
+    host.append(waterfall(difference));
+    const paired = pairedSteps(page, difference);
+    if (paired)
+        host.append(paired);
+    host.append(changedRows(page, difference));
+    for (const table of [changedCounts(difference), changedLines(difference)])
+        if (table)
+            host.append(table);
 }

@@ -23,6 +23,7 @@ static const struct health nothing = {
     .throttle_count = -1,
     .stolen_ns = -1,
     .other_ns = -1,
+    .process_count = -1,
 };
 
 /* ---- Recorded files ------------------------------------------------------------------------- */
@@ -194,4 +195,24 @@ TEST(a_watch_reads_this_machine) {
     health_close(watch);
     health_close(NULL);
     device_close(device);
+}
+
+/* ---- Other processes on the GPU ---- */
+
+TEST(a_busy_process_that_is_there_without_the_program_shares_the_gpu) {
+    struct gpu_users none = {.count = 0}, unknown = {.count = -1},
+                     idle = {.count = 1, .list = {{4000000001u, 0}}},
+                     unsure = {.count = 1, .list = {{4000000001u, -1}}},
+                     busy = {.count = 2, .list = {{4000000001u, 0}, {4000000002u, 0.4}}};
+    char words[100];
+    CHECK(!health_gpu_shared(&none, &none, words, sizeof words));
+    CHECK(!health_gpu_shared(&unknown, &unknown, words, sizeof words));
+    CHECK(!health_gpu_shared(&idle, &idle, words, sizeof words));
+    CHECK_STRING(words, "");
+    CHECK(health_gpu_shared(&unsure, &unsure, words, sizeof words));
+    CHECK_STRING(words, "another process used the GPU (pid 4000000001)");
+    CHECK(health_gpu_shared(&unsure, &none, words, sizeof words)); /* it ended */
+    CHECK(health_gpu_shared(&none, &busy, words, sizeof words));
+    CHECK_STRING(words, "another process used the GPU (pid 4000000002)");
+    CHECK(health_gpu_shared(&unsure, &busy, words, sizeof words));
 }

@@ -1,4 +1,4 @@
-/* The XSpace importer on hostile bytes, from file to trace. */
+/* Importers of one file on hostile bytes, from file to trace. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "import/import.h"
 #include "targets.h"
 
-static char path[] = "/tmp/ridge-fuzz-xplane-XXXXXX";
+static char path[] = "/tmp/ridge-fuzz-import-XXXXXX";
 
 static void clean_up(void) {
     unlink(path);
@@ -29,7 +29,7 @@ static struct trace_writer *writer_of(int fd) {
     return writer;
 }
 
-int fuzz_xplane(const uint8_t *data, size_t size) {
+static int import(const struct importer *importer, const uint8_t *data, size_t size) {
     static int input = -1, output = -1;
     struct status status = {0};
     if (input < 0) {
@@ -45,9 +45,19 @@ int fuzz_xplane(const uint8_t *data, size_t size) {
     struct import_source source = {.path = path, .head = data, .head_length = size};
     struct import_options options = {.skip_invalid = size % 2};
     struct trace_writer *writer = writer_of(output);
-    import_xplane.detect(&source);
-    bool good = import_xplane.run(&source, &options, writer, &status);
+    importer->detect(&source);
+    bool good = importer->run(&source, &options, writer, &status);
     if (!good && status.code == STATUS_OK)
         abort(); /* a failure without a message */
     return 0;
 }
+
+#define IMPORTER(name)                                                                             \
+    int fuzz_##name(const uint8_t *data, size_t size) {                                            \
+        return import(&import_##name, data, size);                                                 \
+    }
+IMPORTER(rocprof)
+IMPORTER(xplane)
+IMPORTER(perf_script)
+IMPORTER(folded)
+IMPORTER(speedscope)
