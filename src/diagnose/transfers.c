@@ -24,7 +24,7 @@ static char *moved_text(const struct copy_facts *copies, char text[MOVED_SIZE]) 
 
 static void add_copies(struct diagnosis *diagnosis, struct finding *finding,
                        const struct copy_facts *copies) {
-    if (copies->count == 0)
+    if (copies->count == 0 || copies->time <= 0)
         return;
     const struct trace *trace = diagnosis->trace;
     char moved[MOVED_SIZE], time[FORMAT_SIZE];
