@@ -407,20 +407,19 @@ static void add_finding(struct diagnosis *diagnosis, const struct pattern *row,
     finding_fix(diagnosis, finding, row->effort, NULL, "%s", row->words);
 }
 
-static void apply(struct matcher *matcher, size_t row) {
-    struct diagnosis *diagnosis = matcher->diagnosis;
-    struct verdict *verdict = diagnosis->verdict;
-    const struct pattern *pattern = &catalogue_rows[row];
-    bool added = false;
+static bool has_finding(const struct verdict *verdict, uint64_t kinds) {
     for (size_t i = 0; i < verdict->count; i++)
-        if (pattern->belongs >> verdict->findings[i].kind & 1) {
-            add_fix(diagnosis, &verdict->findings[i], pattern,
+        if (kinds >> verdict->findings[i].kind & 1)
+            return true;
+    return false;
+}
+
+static void apply(struct matcher *matcher, size_t row) {
+    struct verdict *verdict = matcher->diagnosis->verdict;
+    for (size_t i = 0; i < verdict->count; i++)
+        if (catalogue_rows[row].belongs >> verdict->findings[i].kind & 1)
+            add_fix(matcher->diagnosis, &verdict->findings[i], &catalogue_rows[row],
                     gain_of(matcher, row, verdict->findings[i].kind));
-            added = true;
-        }
-    if (!added && pattern->what)
-        add_finding(diagnosis, pattern, &matcher->tallies[row],
-                    gain_of(matcher, row, pattern->if_none));
 }
 
 static bool prepare(struct matcher *matcher) {
@@ -452,6 +451,11 @@ static double order_of(const struct matcher *matcher, size_t row) {
 /* By gain, so that the fix with the largest one is first; otherwise from general to specific. */
 static void apply_all(struct matcher *matcher) {
     bool done[CATALOGUE_ROWS_MAX] = {false};
+    for (size_t row = 0; row < catalogue_row_count && !matcher->diagnosis->failed; row++)
+        if (catalogue_rows[row].what && is_recognized(matcher, row) &&
+            !has_finding(matcher->diagnosis->verdict, catalogue_rows[row].belongs))
+            add_finding(matcher->diagnosis, &catalogue_rows[row], &matcher->tallies[row],
+                        gain_of(matcher, row, catalogue_rows[row].if_none));
     for (size_t turn = 0; turn < catalogue_row_count && !matcher->diagnosis->failed; turn++) {
         size_t least = catalogue_row_count;
         for (size_t row = 0; row < catalogue_row_count; row++)

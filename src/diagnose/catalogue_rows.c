@@ -65,6 +65,12 @@ const struct pattern catalogue_rows[] = {
      .if_none = FINDING_MEMORY_BOUND, LINES, .what = "dequantization kernels",
      .words = "Use a kernel that multiplies quantized weights directly (torchao, Marlin) instead "
               "of dequantizing them first"},
+    {TORCH, .all = {KERNELS("multi_tensor_apply", 0.15)},
+     .unless = "FusedAdam|FusedSgd|FusedAdagrad|fused_adam", .belongs = MEMORY | ISSUE,
+     .if_none = FINDING_MEMORY_BOUND, SETTING,
+     .what = "updates of the optimizer, one kernel for each operation",
+     .words = "Use the fused optimizer (fused=True): it reads and writes the parameters once, "
+              "foreach=True once for each operation"},
     {TORCH, .all = {CODE("rsqrt(", 0.1)}, .belongs = MEMORY, LINES, .saves = 1.1,
      .words = "Compute the norm with one operator (torch.nn.functional.rms_norm, layer_norm) "
               "instead of its formula"},
@@ -118,10 +124,6 @@ const struct pattern catalogue_rows[] = {
      .belongs = KERNEL, SETTING,
      .words = "Convolve on tensor cores: torch.backends.cudnn.allow_tf32 = True with channels a "
               "multiple of 4, or torch.autocast with bfloat16"},
-    {TORCH, .all = {KERNELS("implicit_convolve_sgemm|precomputed_convolve_sgemm", 0.3)},
-     .belongs = KERNEL, SETTING,
-     .words = "Let cuDNN choose: torch.backends.cudnn.benchmark = True, and channels_last with "
-              "channels a multiple of 8 for f16"},
     {TORCH, .all = {KERNELS("fmha_cutlassF_f32|fmha_cutlassB_f32", 0.08)}, .belongs = KERNEL,
      SETTING,
      .words =
@@ -141,6 +143,11 @@ const struct pattern catalogue_rows[] = {
      .what = "scatter kernels, which add with atomics",
      .words = "Count with torch.bincount or compare and sum for each class instead of scatter_add_ "
               "to few addresses: atomics to one address run one after another"},
+    {TORCH, .all = {KERNELS("index_elementwise_kernel|vectorized_gather_kernel", 0.3)},
+     .belongs = MEMORY | ON(LATENCY_BOUND), .if_none = FINDING_MEMORY_BOUND, LINES,
+     .what = "indexing",
+     .words = "Index along the first dimension, so that whole rows are read (transpose once, "
+              "before the loop), or keep the gathered tensor between steps"},
     {TORCH,
      .all = {KERNELS("embedding_backward|embedding_dense|compute_grad_weight|EmbeddingBag_accGrad|"
                      "krn_partials_per_segment|compute_grad_weight_bags",
@@ -170,7 +177,7 @@ const struct pattern catalogue_rows[] = {
      .belongs = ISSUE, LINES, .saves = 0.95,
      .words = "Use an optimizer of torch.optim with fused=True (or torch._foreach_add_) instead of "
               "a loop over the parameters"},
-    {TORCH, .all = {CODE("0.999 *|ema_|_ema|averaged|.lerp_(|momentum_update", 0.3)},
+    {TORCH, .all = {CODE("0.999 *|.lerp_(|EMA|update_parameters", 0.3)},
      .unless = "multi_tensor_apply", .belongs = ISSUE, LINES, .saves = 0.97,
      .words = "Average the weights with torch._foreach_lerp_ or torch.optim.swa_utils "
               "(get_ema_multi_avg_fn), one launch for all tensors"},
@@ -181,25 +188,16 @@ const struct pattern catalogue_rows[] = {
      .saves = 0.92,
      .words = "Clip all gradients at once (torch.nn.utils.clip_grad_norm_(..., foreach=True)) "
               "instead of one by one"},
-    {TORCH, .all = {CODE("zero_grad(set_to_none=False)", 0.02)}, .belongs = MEMORY | ISSUE, SETTING,
-     .words = "Let zero_grad() drop the gradients (set_to_none=True, its default) instead of "
-              "filling them with zeros"},
     /* many small operations */
-    {TORCH, .all = {LAUNCHES("gemm|nvjet|cutlass", 0.25)}, .belongs = LAUNCH, LINES,
-     .words = "Combine small matrix products of one shape into a batched one (torch.bmm, "
-              "torch.func.vmap, one nn.Linear over stacked inputs)"},
     {TORCH, .all = {LAUNCHES("splitKreduce", 0.2)}, .belongs = LAUNCH, LINES,
-     .words = "Multiply small matrices of one shape in one call (torch.bmm, torch.baddbmm): each "
+     .words = "Where they are independent, multiply small matrices of one shape in one call "
+              "(torch.bmm, torch.baddbmm): each "
               "of these products is split and then summed by a second kernel"},
     {TORCH, .all = {CODE("LSTMCell|GRUCell|RNNCell|_VF.lstm_cell|_VF.gru_cell", 0.3)},
      .belongs = ISSUE, LINES, .saves = 0.82,
      .words = "Run the recurrent network over the whole sequence at once (nn.LSTM, nn.GRU: cuDNN) "
               "instead of cell by cell"},
-    {TORCH, .all = {LAUNCHES("layer_norm", 0.05)}, .unless = "multi_tensor_apply",
-     .belongs = LAUNCH, LINES,
-     .words = "Capture the model in a CUDA graph (torch.compile(mode=\"reduce-overhead\"), or "
-              "torch.cuda.make_graphed_callables)"},
-    {TORCH, .all = {CODE("torch.stack([|torch.cat([", 0.3)}, .belongs = ISSUE, LINES,
+    {TORCH, .all = {CODE("torch.stack([", 0.3)}, .belongs = ISSUE, LINES,
      .words = "Process the items of the list as one batch, or with torch.func.vmap, instead of one "
               "by one in a list comprehension"},
     {TORCH, .all = {CODE("transformers/", 0.3)}, .belongs = ISSUE, LINES,
@@ -231,15 +229,12 @@ const struct pattern catalogue_rows[] = {
     {TORCH, .all = {CODE("print(", 0.02)}, .belongs = WAIT, LINES,
      .words = "Print losses every N steps, from a detached tensor that is read later: formatting a "
               "tensor waits for the device"},
-    {TORCH, .all = {CODE(".tolist()", 0.02)}, .belongs = WAIT, LINES,
-     .words = "Call .tolist() once after the loop"},
     {TORCH, .all = {CODE("torch.cuda.synchronize()", 0.02)}, .belongs = WAIT, LINES,
      .words = "Remove torch.cuda.synchronize() from the loop; time with "
               "torch.cuda.Event(enable_timing=True) instead"},
-    {TORCH, .all = {CODE("assert ", 0.02)}, .belongs = WAIT, LINES,
-     .words =
-         "Use torch._assert_async for assertions about tensors, or switch them off with python -O"},
-    {JAX, .all = {CODE("float(|.item()|block_until_ready|int(", 0.02)}, .belongs = WAIT, LINES,
+    {JAX,
+     .all = {CODE("ArrayImpl._value|ArrayImpl.__float__|float(|.item()|block_until_ready", 0.003)},
+     .belongs = WAIT, LINES,
      .words = "Do not read values in the loop (float(), .item(), block_until_ready()): keep them "
               "as arrays, and read them every N steps"},
     {JAX, .all = {CODE("np.asarray(|numpy.asarray(|np.array(|jax.device_get", 0.05)},
@@ -247,23 +242,19 @@ const struct pattern catalogue_rows[] = {
      .words = "Keep the values on the device: np.asarray() copies them and waits; use the "
               "functions of jax.numpy"},
     {ANY,
-     .all = {LAUNCHES("cupy_", 0.2),
-             CODE("float(|.item()|.get()|cp.asnumpy|cupy.asnumpy|int(", 0.02)},
+     .all = {LAUNCHES("cupy_", 0.2), CODE("float(|.item()|.get()|cp.asnumpy|cupy.asnumpy", 0.02)},
      .belongs = WAIT, LINES,
      .words = "Test for convergence every N iterations: float(), .item() and .get() wait for the "
               "device"},
-    {ANY, .all = {CALLS("cudaDeviceSynchronize", 1)}, .belongs = ON(SYNC_IN_LOOP), LINES,
+    {ANY, .all = {CALLS("cudaDeviceSynchronize", 0.5)}, .belongs = ON(SYNC_IN_LOOP), LINES,
      .words = "Leave out cudaDeviceSynchronize between kernels: kernels of one stream run in "
               "order, and the host need not wait"},
     {ANY, .all = {CALLS("cudaStreamSynchronize", 1), CALLS("cudaMemcpy", 1)},
      .belongs = ON(SYNC_IN_LOOP), LINES,
      .words = "Read results one step late: start the copy, continue with the next step, and wait "
               "for the copy then"},
-    {ANY, .all = {CALLS("cudaEventSynchronize", 1)}, .belongs = ON(SYNC_IN_LOOP), LINES,
-     .words = "Wait for events of earlier steps, not of this one, so that the device always has "
-              "work queued"},
     /* work on the host */
-    {ANY, .all = {CODE("numpy.|np.", 0.2)}, .belongs = HOST, LINES,
+    {ANY, .all = {CODE(" np.|(np.| numpy.|(numpy.", 0.2)}, .belongs = HOST, LINES,
      .words = "Do this work on the GPU (torch, cupy or jax.numpy have the same functions), or in "
               "another process"},
     {ANY, .all = {CODE("np.sort|numpy.sort|argpartition|argsort|np.unique|np.partition", 0.2)},
@@ -273,33 +264,30 @@ const struct pattern catalogue_rows[] = {
     {ANY, .all = {CODE(".astype(|/ 255|- mean) / std", 0.2)}, .belongs = HOST | COPY, LINES,
      .words = "Copy the bytes (uint8) to the device, and convert and normalize there: fewer bytes "
               "to copy, and no host code"},
-    {TORCH, .all = {CODE("torch.from_numpy(", 0.2), CODE(".cpu().numpy()", 0.2)},
-     .belongs = HOST | COPY, LINES,
+    {TORCH, .all = {CODE(".cpu().numpy()", 0.2)}, .belongs = HOST | COPY, LINES,
      .words = "Stay on the device: .cpu().numpy() and back copies twice and waits"},
+    {TORCH,
+     .all = {CODE("3c1012function_refIFvPPc|c10::function_ref<void (char|dnnl::|mkldnn_", 0.02)},
+     .belongs = HOST, LINES,
+     .words = "Operators on tensors run on the CPU between the launches: move the tensors to the "
+              "GPU first (.cuda(), device=\"cuda\") and compute there"},
     {TORCH, .all = {CODE("torch.tensor(", 0.1)}, .belongs = HOST | COPY, LINES,
      .words = "Convert lists once, before the loop (torch.from_numpy(numpy.asarray(x)), pinned); "
               "torch.tensor(list) goes over every element"},
-    {TORCH, .all = {CODE("torchvision/transforms", 0.2)}, .belongs = HOST, LINES,
+    {TORCH, .all = {CODE("(_color.py)|(_geometry.py)|(_misc.py)|gaussian_blur|transforms/", 0.02)},
+     .belongs = HOST, LINES,
      .words = "Move the batch to the GPU first and transform it there (transforms.v2 takes GPU "
               "tensors), or transform in the workers of a DataLoader"},
-    {TORCH, .all = {CODE("_SingleProcessDataLoaderIter|fetch.py|num_workers=0", 0.2)},
+    {TORCH, .all = {CODE("_SingleProcessDataLoaderIter|(fetch.py)|(collate.py)", 0.02)},
      .belongs = HOST, SETTING,
      .words = "Load in worker processes: DataLoader(num_workers=4, pin_memory=True, "
               "persistent_workers=True, prefetch_factor=4)"},
     {TORCH, .all = {OPERATORS("DataLoader)#_SingleProcess", 0.1)}, .belongs = HOST, SETTING,
      .words = "Load in worker processes: DataLoader(num_workers=4, pin_memory=True, "
               "persistent_workers=True)"},
-    {TORCH, .all = {OPERATORS("DataLoader)#_MultiProcessing", 0.1)}, .belongs = HOST, SETTING,
-     .words = "Give the loader more workers (num_workers, prefetch_factor), as the present ones "
-              "are too slow"},
     {TORCH, .all = {CODE("_MultiProcessingDataLoaderIter|popen_fork|_shutdown_workers", 0.1)},
      .belongs = HOST, SETTING,
      .words = "Keep the workers of the DataLoader between epochs (persistent_workers=True)"},
-    {TORCH, .all = {CODE("gc.collect()", 0.05)}, .belongs = HOST | ISSUE, SETTING,
-     .words = "Do not call gc.collect() in the loop (gc.disable(), gc.freeze() after start-up)"},
-    {TORCH, .all = {CODE("manual_seed(|Generator()", 0.05)}, .belongs = HOST, LINES,
-     .words = "Draw random numbers on the device (generator=torch.Generator(\"cuda\")), once for "
-              "the batch"},
     /* copies */
     {TORCH, .all = {CODE(".cpu()|.numpy()|.to(\"cpu\")", 0.2)}, .belongs = COPY, LINES,
      .words = "Copy results into a pinned tensor (torch.empty(..., pin_memory=True).copy_(x, "
@@ -312,30 +300,36 @@ const struct pattern catalogue_rows[] = {
      LINES,
      .words = "Collate the fields into one pinned tensor on the host, copy it once, and slice it "
               "on the device"},
+    {ANY, .all = {CALLS("cudaMemcpy|cuMemcpy|hipMemcpy", 20)}, .belongs = ON(SMALL_TRANSFERS),
+     LINES,
+     .words = "Write the values into one pinned array and copy that once; pass single values as "
+              "arguments of kernels"},
     {JAX, .all = {CODE("device_put|jnp.asarray|jnp.array", 0.1)}, .belongs = COPY | HOST, LINES,
      .words = "Start jax.device_put of the next batch before the result of this one is read"},
-    {ANY, .all = {CODE("cp.asarray(|cupy.asarray(", 0.1)}, .belongs = COPY, LINES,
-     .words = "Copy from pinned memory (cupyx.empty_pinned, cupyx.zeros_like_pinned) with a stream "
-              "of its own"},
     /* compilation and allocation */
     {TORCH, .all = {CODE("triton/", 0.2)}, .belongs = ON(COMPILATION) | ON(HOST_BOUND), LINES,
      .words = "Pass sizes that vary as ordinary arguments, not as tl.constexpr, and name them in "
               "@triton.jit(do_not_specialize=[...]): every new constant is compiled"},
-    {TORCH, .all = {CODE("torch/_dynamo|torch/_inductor", 0.2)},
-     .belongs = ON(COMPILATION) | ON(HOST_BOUND), SETTING,
-     .words = "Mark sizes that vary as dynamic (torch.compile(dynamic=True), "
-              "torch._dynamo.mark_dynamic); TORCH_LOGS=recompiles shows why it compiles again"},
     {TORCH, .all = {KERNELS("sdpa_sm", 0.1)}, .belongs = ON(COMPILATION), LINES,
      .words =
          "Keep the shapes of attention fixed (a static KV cache, padding): cuDNN builds a plan for "
          "every new shape; torch.nn.attention.sdpa_kernel selects flash attention, which does not"},
-    {ANY, .all = {CODE("RawKernel(|RawModule(|cupy/cuda/compiler|nvrtc", 0.2)},
+    {ANY, .all = {CODE("RawKernel(|RawModule(|cupy/cuda/compiler", 0.2)},
      .belongs = ON(COMPILATION) | ON(HOST_BOUND), LINES,
      .words = "Create the cupy.RawKernel once and pass sizes as arguments: every new source is "
               "compiled"},
-    {JAX, .all = {CODE("_compile|lower|trace_to_jaxpr|pxla", 0.2)},
+    {ANY, .all = {CALLS("cuModuleLoad|cuLibraryLoad|cuLinkCreate", 0.5)},
+     .belongs = ON(COMPILATION), LINES,
+     .words = "Load modules before the loop and keep them: every load copies code to the device "
+              "and synchronizes"},
+    {JAX, .all = {CODE("(compiler.py)|(pxla.py)|(mlir.py)|(pjit.py)", 0.003)},
      .belongs = ON(COMPILATION) | ON(HOST_BOUND), LINES,
      .words = "Pad inputs to a few shapes (buckets): jax.jit compiles again for every new shape"},
+    {JAX, .all = {KERNELS("RedzoneAllocator|DelayKernel", 0.3)},
+     .belongs = ON(COMPILATION) | ON(HOST_BOUND), SETTING,
+     .words = "Keep compiled code between runs (jax_compilation_cache_dir), and pad shapes: for "
+              "every new shape XLA times several kernels (XLA_FLAGS=--xla_gpu_autotune_level=0 "
+              "switches that off)"},
     {TORCH, .all = {CODE("empty_cache()", 0.005)}, .belongs = ON(ALLOCATION) | ON(HOST_BOUND),
      SETTING,
      .words = "Do not call torch.cuda.empty_cache() in the loop; for fragmentation, set "
@@ -345,14 +339,13 @@ const struct pattern catalogue_rows[] = {
      .words = "Keep the memory pool of CuPy "
               "(cupy.cuda.set_allocator(cupy.get_default_memory_pool().malloc)), or preallocate "
               "and use out="},
-    {ANY, .all = {CALLS("cudaMalloc|hipMalloc", 1), CALLS("cudaFree|hipFree", 1)},
-     .unless = "cupy_|at::native", .belongs = ON(ALLOCATION), LINES,
+    {ANY,
+     .all = {CALLS("cudaMalloc|hipMalloc|cuMemAlloc", 0.5),
+             CALLS("cudaFree|hipFree|cuMemFree", 0.5)},
+     .unless = "cupy_|at::native|2at6native", .belongs = ON(ALLOCATION), LINES,
      .words = "Allocate the buffers once, before the loop, or from a pool (cudaMallocAsync, "
               "cudaFreeAsync)"},
     /* grids */
-    {ANY, .all = {CODE("((1,)|(1,), (|[1]", 0.1)}, .belongs = ON(SMALL_GRID), LINES,
-     .words = "Launch more blocks: with a grid-stride loop, a few for each multiprocessor, and a "
-              "second step or an atomic for the total"},
 };
 const size_t catalogue_row_count = ARRAY_COUNT(catalogue_rows);
 _Static_assert(ARRAY_COUNT(catalogue_rows) <= CATALOGUE_ROWS_MAX, "a bit for each row");

@@ -261,8 +261,8 @@ static void find_no_processor(struct diagnosis *diagnosis) {
     write_no_processor(diagnosis, &line);
     set_headline(diagnosis, finding, &line);
     finding_summary(diagnosis, finding,
-                    "It is ready without a processor for %s. On average %.2g threads of the "
-                    "program could run and %.2g run",
+                    "It is ready without a processor for %s. Threads of the program that could run, "
+                    "on average: %.2g; that run: %.2g",
                     format_duration(times->ready, time), runnable(cpu),
                     share_of(cpu->times.running, cpu->wall));
     if (has_too_many_threads(cpu))

@@ -279,7 +279,7 @@ const char *verdict_order_words(const struct verdict *verdict) {
             !verdict->findings[i - 1].holds &&
             verdict->findings[i].recoverable > verdict->findings[i - 1].recoverable)
             return "Findings are ranked by gain times confidence; within the error bars the more "
-                   "specific one comes first.";
+                   "specific one comes first, and a setting that gains nearly as much.";
     return NULL;
 }
 

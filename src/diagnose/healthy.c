@@ -281,12 +281,28 @@ void diagnose_healthy(struct diagnosis *diagnosis) {
     verdict->findings[0] = first;
 }
 
+/* Recorder's notes about libraries of APIs that it did not record. Without any device activity,
+ * such an API may have done the work, so the verdict names it. */
+static void add_unrecorded_apis(struct diagnosis *diagnosis) {
+    const struct trace *trace = diagnosis->trace;
+    for (size_t i = 0; i < trace->meta.count; i++) {
+        struct text words = trace_text(trace, trace->meta.value[i]);
+        if (!text_is(trace_text(trace, trace->meta.key[i]), META_WARNING) ||
+            text_find(words, " was loaded, but ") < 0)
+            continue;
+        diagnose_add_missing(diagnosis, "%.*s.", TEXT_ARGS(words));
+        if (diagnosis->source->device_count == 0 && !diagnosis->verdict->caution)
+            diagnose_set_text(diagnosis, &diagnosis->verdict->caution, "%.*s.", TEXT_ARGS(words));
+    }
+}
+
 void diagnose_missing(struct diagnosis *diagnosis) {
     const struct diagnose_source *source = diagnosis->source;
     const struct facts *facts = &diagnosis->facts;
     const struct trace *trace = diagnosis->trace;
     bool devices = source->device_count > 0, torch = facts->framework == FRAMEWORK_TORCH;
     char text[FORMAT_SIZE];
+    add_unrecorded_apis(diagnosis);
     if (!devices)
         return;
     if (trace->call.count == 0)

@@ -24,7 +24,7 @@ static char *moved_text(const struct copy_facts *copies, char text[MOVED_SIZE]) 
 
 static void add_copies(struct diagnosis *diagnosis, struct finding *finding,
                        const struct copy_facts *copies) {
-    if (copies->count == 0)
+    if (copies->count == 0 || copies->time <= 0)
         return;
     const struct trace *trace = diagnosis->trace;
     char moved[MOVED_SIZE], time[FORMAT_SIZE];
@@ -74,7 +74,7 @@ static void find_small(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     const struct copy_facts *small = &facts->copies[COPIES_SMALL];
     size_t steps = diagnosis->source->step_count;
-    char count[FORMAT_SIZE], each[FORMAT_SIZE] = "unknown size";
+    char count[FORMAT_PLURAL_SIZE], each[FORMAT_SIZE] = "unknown size";
     char time[FORMAT_SIZE], change[FROM_TO_SIZE];
     /* a loop of copies may have been taken for the steps */
     bool many = small->count >= 4 * (steps ? steps : 2) ||
@@ -94,10 +94,11 @@ static void find_small(struct diagnosis *diagnosis) {
                   "A copy below 64 KiB takes longer to issue than to transfer, and often the host "
                   "waits for it.");
     add_directions(diagnosis, finding, COPIES_SMALL);
-    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
-                     "%s copies %s; all calls and waits take %s",
-                     format_count(steps ? small->count / steps : small->count, count),
-                     per_step_text(diagnosis), format_duration(small->call_time, time));
+    finding_evidence(
+        diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
+        "%s %s; all calls and waits take %s",
+        format_plural(steps ? small->count / steps : small->count, "copy", "copies", count),
+        per_step_text(diagnosis), format_duration(small->call_time, time));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--batch-copies", "%s",
                 remedy_text(facts->framework, REMEDY_BATCH_COPIES));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,

@@ -81,13 +81,32 @@ static void swap_findings(struct finding *a, struct finding *b) {
     *b = kept;
 }
 
-/* Whether `below`, with the smaller expected gain, still ranks before `above`: the error bars
- * overlap, and it is more specific. Kernels shorter than the gaps between them are launch-bound;
+static enum effort least_effort(const struct finding *finding) {
+    enum effort least = EFFORT_DESIGN;
+    for (size_t i = 0; i < finding->fix_count; i++)
+        least = finding->fixes[i].effort < least ? finding->fixes[i].effort : least;
+    return least;
+}
+
+/* A setting that recovers nearly as much comes before a change of the program. */
+#define NEARLY 0.85
+
+static bool is_easier(const struct diagnosis *diagnosis, const struct finding *below,
+                      const struct finding *above) {
+    return least_effort(below) == EFFORT_SETTING && least_effort(above) != EFFORT_SETTING &&
+           below->recoverable > 0 && below->kind != FINDING_COMPUTE_BOUND &&
+           expected_gain(diagnosis, below) >= NEARLY * expected_gain(diagnosis, above);
+}
+
+/* Whether `below`, with the smaller expected gain, still ranks before `above`: it is easier, or
+ * the error bars overlap, and it is more specific. Kernels shorter than the gaps between them are launch-bound;
  * fusing them is one way to fix that. */
 static bool precedes(const struct diagnosis *diagnosis, const struct finding *below,
                      const struct finding *above) {
     if (below->kind == FINDING_LAUNCH_BOUND && above->kind == FINDING_TINY_KERNELS)
         return diagnosis->facts.short_idle > diagnosis->facts.kernels.short_time;
+    if (is_easier(diagnosis, below, above))
+        return true;
     double apart =
         gain_without_profiler(diagnosis, above) - gain_without_profiler(diagnosis, below);
     return kind_traits[below->kind].order < kind_traits[above->kind].order &&

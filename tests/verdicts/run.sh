@@ -25,10 +25,10 @@ done
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ridge-verdicts.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 {
-    python3 "$here/catalogue.py"
+    python3 "$here/catalogue.py" "$fixtures"
     python3 "$here/profiler_cost.py"
     python3 "$here/reviewed.py" "$fixtures"
-    python3 "$here/check.py" --count "$@" "$here"/../../examples/*.ridge "$here"/traces/*.gz "$corpus"/*.json.gz
+    python3 "$here/check.py" --count "$@" "$here"/../../examples/*.ridge "$here"/traces/* "$corpus"/*.json.gz
 } > "$scratch/printed" 2>&1
 grep -v '^[0-9]* passed, [0-9]* failed$' "$scratch/printed"
 awk '/^[0-9]+ passed, [0-9]+ failed$/ { passed += $1; failed += $3; suites++ }
