@@ -179,17 +179,19 @@ static void extend_by_ranges(struct model *model) {
         }
 }
 
-/* For programs without devices: the states and samples of their threads. */
+/* For programs without devices: the states and samples of their threads. Samples of wall-clock time
+ * start at their time and last as long as their weight. */
 static bool extend_by_threads(struct model *model, struct status *status) {
     struct trace *trace = model->trace;
     if (!trace_load(trace, TABLE_STATE, "start duration thread", status))
         return false;
+    bool of_wall_time = text_is(trace_meta(trace, META_SAMPLES_CLOCK), "wall");
     for (size_t i = 0; i < trace->state.count; i++)
         extend_span(model, trace->thread_session[trace->state.thread[i]], trace->state.start[i],
                     trace->state.duration[i]);
     for (size_t i = 0; i < trace->sample.count; i++)
         extend_span(model, trace->thread_session[trace->sample.thread[i]], trace->sample.time[i],
-                    0);
+                    of_wall_time ? trace->sample.weight[i] : 0);
     return true;
 }
 

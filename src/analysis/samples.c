@@ -8,6 +8,7 @@
 #include "analysis/stacks.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "trace/writer.h"
 
 struct tally {
     const struct trace *trace;
@@ -119,6 +120,10 @@ static bool order_by_own(struct samples *samples, struct status *status) {
     return true;
 }
 
+const char *samples_time_name(const struct samples *samples) {
+    return samples->of_cpu_time ? "CPU time" : "sampled time";
+}
+
 bool sample_is_python(const struct sample_function *function) {
     return text_is(function->module_text, STACK_PYTHON);
 }
@@ -126,7 +131,9 @@ bool sample_is_python(const struct sample_function *function) {
 bool samples_find(const struct model *model, const struct selection *selection,
                   struct samples *samples, struct status *status) {
     const struct trace *trace = model->trace;
-    memset(samples, 0, sizeof *samples);
+    *samples = (struct samples){
+        .of_cpu_time = !text_is(trace_meta(trace, META_SAMPLES_CLOCK), "wall"),
+    };
     struct tally tally = {.trace = trace, .samples = samples};
     tally.stands_for = stacks_stand_for(trace, STACK_INNERMOST, status);
     bool ok = tally.stands_for != NULL;

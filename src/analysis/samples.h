@@ -19,10 +19,14 @@ struct sample_function {
 struct samples {
     uint64_t count;
     int64_t weight;                    /* nanoseconds represented by all samples; 0: unknown */
+    bool of_cpu_time;                  /* false: threads may have waited in them */
     struct sample_function *functions; /* most self time first */
     size_t function_count;
     uint32_t *by_own; /* indexes into functions, most own time first */
 };
+
+/* "CPU time" or "sampled time". */
+const char *samples_time_name(const struct samples *samples);
 
 bool sample_is_python(const struct sample_function *function);
 

@@ -17,8 +17,9 @@
 /* The first file's name without its folder and known suffixes, plus .ridge. */
 static char *default_output(const char *path, struct status *status) {
     static const char *const endings[] = {
-        ".pt",      ".gz",  ".zst", ".json",  ".sqlite",         ".rpd",  ".xplane.pb",
-        ".pftrace", ".xml", ".pb",  ".trace", ".perfetto-trace", ".ridge"};
+        ".pt",        ".gz",      ".zst", ".json",   ".sqlite",    ".rpd",
+        ".xplane.pb", ".pftrace", ".xml", ".pb",     ".trace",     ".perfetto-trace",
+        ".ridge",     ".csv",     ".txt", ".folded", ".speedscope"};
     struct text name = text_of(path);
     while (name.length > 1 && name.data[name.length - 1] == '/')
         name.length--;
@@ -146,7 +147,8 @@ const struct command command_import = {
     .summary = "Convert traces of other tools into one .ridge file",
     .details =
         "Each FILE is a trace of torch.profiler (Kineto), Nsight Systems (SQLite export), Apple "
-        "Instruments (xctrace export), rocmProfileData (.rpd), JAX (.xplane.pb) or Perfetto, "
+        "Instruments (xctrace export), rocprof (CSV), rocmProfileData (.rpd), JAX "
+        "(.xplane.pb) or Perfetto, a CPU profile of perf script, speedscope or folded stacks, "
         "any Chrome trace JSON, or a .ridge file. gzip and zstd files are decompressed. The format "
         "is detected from the content, not from the name. A FILE of - is standard input.\n\n"
         "Several files become one trace: pass the files of all ranks of a distributed run. The "

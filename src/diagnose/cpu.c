@@ -95,6 +95,13 @@ static void describe_operators(struct diagnosis *diagnosis, struct finding *find
                      "%.*s: %s of host time (self)", TEXT_ARGS(name), time);
 }
 
+/* Frames without a name and those of the kernel count for their caller. The interpreter is part of
+ * a Python function. */
+static const char *own_name(const struct sample_function *function) {
+    bool is_self = sample_is_python(function) || function->own_samples == function->self_samples;
+    return is_self ? "self" : "self and libraries";
+}
+
 /* The functions with the most self time. */
 static void describe_samples(struct diagnosis *diagnosis, struct finding *finding) {
     enum { FUNCTIONS = 3 };
@@ -103,23 +110,23 @@ static void describe_samples(struct diagnosis *diagnosis, struct finding *findin
     const struct sample_function *top = &samples->functions[samples->by_own[0]];
     format_percent(samples_share(samples, top->own, top->own_samples), part);
     if (samples->weight > 0)
-        finding_summary(
-            diagnosis, finding, "The top function is %.*s with %s of %s CPU time (self)",
-            TEXT_ARGS(top->function_text), part, format_duration(samples->weight, time));
+        finding_summary(diagnosis, finding, "The top function is %.*s with %s of %s %s (%s)",
+                        TEXT_ARGS(top->function_text), part, format_duration(samples->weight, time),
+                        samples_time_name(samples), own_name(top));
     else
-        finding_summary(diagnosis, finding,
-                        "The top function is %.*s with %s of the samples (self)",
-                        TEXT_ARGS(top->function_text), part);
+        finding_summary(diagnosis, finding, "The top function is %.*s with %s of the samples (%s)",
+                        TEXT_ARGS(top->function_text), part, own_name(top));
     for (size_t i = 0; i < samples->function_count && i < FUNCTIONS; i++) {
         const struct sample_function *one = &samples->functions[samples->by_own[i]];
         bool python = sample_is_python(one); /* its name includes the file */
         if (one->own_samples == 0)
             break;
         format_percent(samples_share(samples, one->own, one->own_samples), part);
-        finding_evidence(
-            diagnosis, finding, (struct evidence){.kind = EVIDENCE_FUNCTION, .name = one->function},
-            "%.*s%s%.*s%s: %s (self)", TEXT_ARGS(one->function_text), python ? "" : " (",
-            TEXT_ARGS(python ? TEXT("") : one->module_text), python ? "" : ")", part);
+        finding_evidence(diagnosis, finding,
+                         (struct evidence){.kind = EVIDENCE_FUNCTION, .name = one->function},
+                         "%.*s%s%.*s%s: %s (%s)", TEXT_ARGS(one->function_text), python ? "" : " (",
+                         TEXT_ARGS(python ? TEXT("") : one->module_text), python ? "" : ")", part,
+                         own_name(one));
     }
 }
 

@@ -19,7 +19,8 @@
 #include "trace/merge.h"
 
 static const struct importer *const importers[] = {
-    &import_kineto, &import_nsys, &import_xctrace, &import_rpd, &import_xplane, &import_perfetto,
+    &import_kineto,   &import_nsys,        &import_xctrace, &import_rpd,        &import_xplane,
+    &import_perfetto, &import_perf_script, &import_folded,  &import_speedscope, &import_rocprof,
 };
 enum { IMPORTERS = ARRAY_COUNT(importers) };
 

@@ -12,6 +12,10 @@
 
 struct import_options {
     bool skip_invalid; /* drop and count events with invalid times instead of failing */
+    /* Called when the import begins another long part of its work; NULL: not. */
+    void (*progress)(void *context, const char *what);
+    void *progress_context;
+    const char *command; /* of the recorded program, where it is known better; or NULL */
 };
 
 struct import_source {
@@ -35,7 +39,7 @@ struct importer {
 };
 
 extern const struct importer import_kineto, import_nsys, import_xctrace, import_rpd, import_xplane,
-    import_perfetto;
+    import_perfetto, import_perf_script, import_folded, import_speedscope, import_rocprof;
 
 /* Opens a .ridge file in place, and any other trace through its importer and an unnamed temporary
  * file. */

@@ -9,7 +9,8 @@
 
 #define KNOWN_FORMATS                                                                              \
     "ridge reads .ridge, torch.profiler and Chrome JSON, Nsight Systems SQLite, Instruments XML, " \
-    "rocmProfileData .rpd, JAX .xplane.pb and Perfetto traces"
+    "rocprof CSV, rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, and the CPU profiles of " \
+    "perf script, speedscope and folded stacks"
 
 struct signature {
     const char *bytes;

@@ -398,7 +398,8 @@ static bool samples_note(const void *source, struct buffer *line) {
     char count[FORMAT_PLURAL_SIZE], time[FORMAT_SIZE];
     buffer_string(line, format_plural(samples->count, "sample", "samples", count));
     if (samples->weight)
-        buffer_printf(line, ", %s of CPU time", format_duration(samples->weight, time));
+        buffer_printf(line, ", %s of %s", format_duration(samples->weight, time),
+                      samples_time_name(samples));
     return samples->count > 0;
 }
 

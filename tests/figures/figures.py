@@ -5,8 +5,10 @@
 
 For each trace, expected/NAME.txt has one line for each part of the report, of the report of two steps, of
 every what-if change, of `ridge info` and of the imported tables: the main figures in full, and a digest of all.
-Sentences count with the numbers in them only, so that they can be reworded. --show prints every figure."""
+Sentences count with the numbers in them only, so that they can be reworded. expected/sentences has those of all
+verdicts, with a # for each number, and in how many traces they are. --show prints every figure."""
 
+import collections
 import concurrent.futures
 import hashlib
 import json
@@ -16,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+import recorded
 import synthetic
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -23,6 +26,7 @@ TESTS = os.path.dirname(HERE)
 RIDGE = os.path.abspath(os.environ.get("RIDGE", os.path.join(TESTS, "..", "build", "ridge")))
 SYNTHETIC = 24
 ODD = 8
+RECORDED = 33
 # Two recordings in one trace: a made-up one and one of the corpus.
 JOINED = {"joined-1": (1, "throttle-conv"), "joined-2": (2, "input-loader"), "joined-3": (3, "launch-cell-40"),
           "joined-4": (5, "pair-compile-host"), "joined-5": (6, "pageable-64"), "joined-6": (11, "memory-chain-4"),
@@ -53,12 +57,14 @@ def traces():
 
 
 def made_up(folder):
-    """Traces that no file holds: see synthetic.py."""
+    """Traces that no file holds: see synthetic.py and recorded.py."""
     found = {}
     for seed in range(1, SYNTHETIC + 1):
         found[f"synthetic-{seed}"] = os.path.join(folder, f"synthetic-{seed}.json")
     for seed in range(1, ODD + 1):
         found[f"odd-{seed}"] = os.path.join(folder, f"odd-{seed}.json")
+    for seed in range(1, RECORDED + 1):
+        found[f"recorded-{seed}"] = os.path.join(folder, f"recorded-{seed}.ridge")
     for name in JOINED:
         found[name] = os.path.join(folder, f"{name}.ridge")
     return found
@@ -68,6 +74,8 @@ def make(name, path):
     """Writes a made-up trace, or one of two recordings."""
     if name.startswith("synthetic-"):
         synthetic.write(int(name.split("-")[1]), path)
+    elif name.startswith("recorded-"):
+        recorded.write(int(name.split("-")[1]), path)
     elif name.startswith("odd-"):
         synthetic.write_odd(int(name.split("-")[1]), path)
     elif name in JOINED:
@@ -125,10 +133,23 @@ def split(title, members):
     return [(title, list(flatten(rest, "")))] + found
 
 
-def report_parts(path):
+def sentences(value, key=""):
+    """Yields the sentences of a verdict, without their numbers and without names."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from sentences(member, name)
+    elif isinstance(value, list):
+        for member in value:
+            yield from sentences(member, key)
+    elif isinstance(value, str) and key in SENTENCES and value:
+        yield re.sub(r"# (ns|µs|ms)\b", "# s", re.sub(r"[0-9][0-9.,]*", "#", value))
+
+
+def report_parts(path, said):
     report = ask("report", path, "--format", "json")
     if isinstance(report, str):
         return [("report", [("", report)])]
+    said.update(set(sentences(report["verdict"])))
     devices = report.pop("devices")
     found = split("report", report)
     for label, device in devices.items():
@@ -167,12 +188,12 @@ def tables(path):
     return found
 
 
-def measure(path):
+def measure(path, said):
     if os.path.basename(path).startswith("odd-"):  # about the import
         report = ask("report", path, "--format", "json")
         return [line(title, figures) for title, figures in [("report", list(flatten(report, "")))] + tables(path)]
     info = ask("info", path, "--format", "json")
-    found = report_parts(path) + change_parts(path) + tables(path)
+    found = report_parts(path, said) + change_parts(path) + tables(path)
     if os.path.basename(path).split(".")[0] in JOINED:
         info = {}  # its size depends on the folder's name
         found += [(f"whatif {options}", list(flatten(ask("whatif", path, "--format", "json", *options.split()), "")))
@@ -184,15 +205,20 @@ def measure(path):
 def check(item):
     """The lines that differ from what is expected."""
     name, path = item
-    measured = [text for text, _ in measure(path)]
-    expected_at = os.path.join(HERE, "expected", f"{name}.txt")
+    said = set()
+    measured = [text for text, _ in measure(path, said)]
+    return name, compare_lines(f"{name}.txt", measured), said
+
+
+def compare_lines(name, measured):
+    path = os.path.join(HERE, "expected", name)
     if os.environ.get("UPDATE"):
-        with open(expected_at, "w", encoding="utf-8") as file:
+        with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(measured) + "\n")
-        return name, []
-    with open(expected_at, encoding="utf-8") as file:
+        return []
+    with open(path, encoding="utf-8") as file:
         expected = file.read().splitlines()
-    return name, [f"- {text}" for text in expected if text not in measured] + \
+    return [f"- {text}" for text in expected if text not in measured] + \
         [f"+ {text}" for text in measured if text not in expected]
 
 
@@ -208,17 +234,25 @@ def compare(folder):
         make(name, path)
     if "--show" in sys.argv:
         for name, path in chosen.items():
-            for title, text in measure(path):
+            for title, text in measure(path, set()):
                 print(f"{name} {title}\n{text}\n")
         return 0
-    failed = 0
+    failed, count, said = 0, len(chosen), collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for name, different in pool.map(check, chosen.items()):
+        for name, different, sentences_of_it in pool.map(check, chosen.items()):
+            said.update(sentences_of_it)
             if different:
                 failed += 1
                 print(f"FAILED the figures of {name} are not as expected (--show {name} prints them)")
                 print("\n".join(different))
-    print(f"{len(chosen) - failed} passed, {failed} failed")
+    if not names:
+        count += 1
+        different = compare_lines("sentences", [f"{said[text]:3} {text}" for text in sorted(said)])
+        if different:
+            failed += 1
+            print("FAILED the sentences of the verdicts are not as expected")
+            print("\n".join(different))
+    print(f"{count - failed} passed, {failed} failed")
     return failed != 0
 
 

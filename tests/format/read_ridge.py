@@ -38,7 +38,9 @@ TABLES = {
              "allocated:u64 reserved:u64"),
     "SAMP": ("sample", "time:t thread:THRD stack:STAK weight:i64"),
     "COUN": ("counter", "time:t device:DEVI name:s value:f64"),
-    "STAT": ("state", "start:t duration:i64 thread:THRD state:u8 processor:u32"),
+    "STAT": ("state", "start:t duration:i64 thread:THRD state:u8 processor:u32 blocked_on:u8 call:s stack:STAK"),
+    "USAG": ("usage", "time:t thread:THRD user:i64 kernel:i64 ready:i64"),
+    "ALLO": ("allocation", "time:t thread:THRD operation:u8 bytes:u64 address:u64 stack:STAK"),
 }
 MASK = 2**64 - 1
 P1, P2, P3, P4, P5 = (11400714785074694791, 14029467366897019727, 1609587929392839161,
@@ -162,4 +164,5 @@ def main(path):
             print(json.dumps(row))
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

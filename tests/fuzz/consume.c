@@ -31,9 +31,42 @@ _Noreturn void fuzz_broken(const char *format, ...) {
     abort();
 }
 
+/* ---- figures ---- */
+
+uint64_t fuzz_figures;
+
+static bool ends_word(char byte) {
+    return byte == '"' || byte == ',' || byte == ' ' || byte == '\n';
+}
+
+/* Adds the numbers of one word. */
+static void add_word(struct text word) {
+    unsigned digits = 0;
+    bool fraction = text_find(word, ".") >= 0;
+    if (text_find(word, "ridge-fuzz") >= 0)
+        return;
+    for (size_t i = 0; i < word.length; i++) {
+        bool digit = word.data[i] >= '0' && word.data[i] <= '9';
+        digits = digit || word.data[i] == '.' ? digits + digit : 0;
+        if (digit && !(fraction && digits > 6))
+            fuzz_figures = hash_u64(fuzz_figures) ^ (uint64_t)word.data[i];
+    }
+}
+
+static void add_figures(struct text text) {
+    size_t start = 0;
+    for (size_t i = 0; i <= text.length; i++)
+        if (i == text.length || ends_word(text.data[i])) {
+            add_word((struct text){text.data + start, i - start});
+            start = i + 1;
+        }
+}
+
 void fuzz_check_reason(const struct status *status, const char *what) {
     if (status->code == STATUS_OK || status->message[0] == '\0')
         fuzz_broken("%s failed without a reason", what);
+    fuzz_figures = hash_u64(fuzz_figures) ^ (uint64_t)status->code;
+    add_figures(text_of(status->message));
     if (getenv("RIDGE_FUZZ_REASONS"))
         fprintf(stderr, "%s: %s\n", what, status->message);
 }
@@ -66,6 +99,12 @@ static void take_written(struct consumer *consumer) {
     struct text text = buffer_as_text(&consumer->written);
     consumer->checksum = hash_u64(consumer->checksum) ^ checksum64(text.data, text.length);
     buffer_clear(&consumer->written);
+}
+
+/* Of reports, what-if and exports as text: their numbers do not depend on a library. */
+static void take_figures(struct consumer *consumer) {
+    add_figures(buffer_as_text(&consumer->written));
+    take_written(consumer);
 }
 
 static struct trace *open_again(const struct consumer *consumer) {
@@ -255,7 +294,7 @@ static void write_report(struct consumer *consumer, const struct report *report)
     if (!report_write_json(report, &output, &status))
         fuzz_broken("json: %s", status.message);
     check_json(buffer_as_text(&consumer->written), "the report");
-    take_written(consumer);
+    take_figures(consumer);
     if (!report_write_text(report, &style, &output, &status))
         fuzz_broken("text: %s", status.message);
     check_shares(buffer_as_text(&consumer->written), "text");
@@ -266,7 +305,7 @@ static void write_report(struct consumer *consumer, const struct report *report)
     take_written(consumer);
     if (!report_write_csv(report, NULL, &output, &status))
         fuzz_broken("csv: %s", status.message);
-    take_written(consumer);
+    take_figures(consumer);
     if (!report_write_html(&report, 1, &output, &summary, &status))
         fuzz_check_reason(&status, "the page");
     else
@@ -327,7 +366,7 @@ static void print_whatif(struct consumer *consumer, const struct whatif *whatif)
     if (!whatif_print_json(whatif, &output, &status))
         fuzz_broken("whatif: %s", status.message);
     check_json(buffer_as_text(&consumer->written), "whatif");
-    take_written(consumer);
+    take_figures(consumer);
     for (unsigned markdown = 0; markdown < 2; markdown++) {
         if (!whatif_print(whatif, markdown, 80, &output, &status))
             fuzz_broken("whatif: %s", status.message);
@@ -455,6 +494,8 @@ static void make_export(struct consumer *consumer, const struct export_format *f
     bool foreign = strcmp(format->name, "chrome") == 0 || strcmp(format->name, "perfetto") == 0;
     if (ok && read_back && foreign)
         check_export(consumer, format);
+    if (strcmp(format->name, "chrome") == 0 || strcmp(format->name, "csv") == 0)
+        take_figures(consumer);
     take_written(consumer);
 }
 

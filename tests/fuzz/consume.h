@@ -2,6 +2,8 @@
 #ifndef RIDGE_TESTS_FUZZ_CONSUME_H
 #define RIDGE_TESTS_FUZZ_CONSUME_H
 
+#include <stdint.h>
+
 #include "base/status.h"
 #include "decisions.h"
 
@@ -15,6 +17,10 @@ _Noreturn void fuzz_broken(const char *format, ...) __attribute__((format(printf
 /* Aborts unless the status holds a reason. $RIDGE_FUZZ_REASONS prints it, to see how far inputs
  * get. */
 void fuzz_check_reason(const struct status *status, const char *what);
+
+/* A checksum of the numbers in what was printed so far and in the reasons of failures; sentences
+ * may be reworded. Of fractions 6 digits count, and no path does. */
+extern uint64_t fuzz_figures;
 
 /* A file without a name that all inputs share; emptied. */
 int fuzz_empty_file(int *fd);

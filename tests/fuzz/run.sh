@@ -1,17 +1,22 @@
 #!/usr/bin/env bash
 # The fuzz targets without libFuzzer: every seed, and a few hundred damaged traces and ablated imports
-# that follow from a fixed seed. tests/long/damaged runs thousands of them under sanitizers.
+# that follow from a fixed seed. The numbers that these lead to are those of figures.txt; UPDATE=1 writes it
+# anew. tests/long/damaged runs thousands of them under sanitizers.
 #
-#   BUILD=build tests/fuzz/run.sh [COUNT]
+#   BUILD=build tests/fuzz/run.sh [TARGET...]
 cd "$(dirname "$0")/../.." || exit 1
 driver=${BUILD:-build}/fuzz-driver
-count=${1:-60}
+count=60
 passed=0 failed=0
 if [ ! -x "$driver" ]; then
     echo "SKIP $driver is not built"
     exit 77
 fi
 export TESTS=$PWD/tests
+unset RIDGE_FIXTURES
+folder=$(mktemp -d "${TMPDIR:-/tmp}/ridge-fuzz.XXXXXX") || exit 1
+trap 'rm -rf "$folder"' EXIT
+libraries=$(sed -n 's/^LIBRARY_DEFINES := *//p' "${BUILD:-build}/dependencies.mk" 2> /dev/null)
 
 # run TARGET ARGUMENTS...: adds what the driver counts
 run() {
@@ -28,12 +33,29 @@ run() {
     fi
 }
 
-for target in $("$driver" --list); do
+# check_figures TARGET COUNT: each line is a test. What crashes is named by another run.
+check_figures() {
+    grep "^$1 " tests/fuzz/figures.txt > "$folder/expected"
+    if ! "$driver" "$1" --figures "$2" > "$folder/$1" 2> /dev/null; then
+        run "$1" --random "$2"
+        failed=$((failed + 1))
+    fi
+    [ -z "${UPDATE:-}" ] || return
+    diff "$folder/expected" "$folder/$1" | sed -n 's/^> /FAILED other figures than in tests\/fuzz\/figures.txt: /p'
+    passed=$((passed + $(grep -cxFf "$folder/expected" "$folder/$1")))
+    failed=$((failed + $(grep -vcxFf "$folder/$1" "$folder/expected")))
+}
+
+[ $# -gt 0 ] || set -- $("$driver" --list)
+for target; do
     case $target in
-    damaged) run "$target" --random $((count * 3)) ;;
-    ablated_* | report) run "$target" --random "$count" ;;
+    ablated_nsys | ablated_rpd) [[ $libraries == *SQLITE* ]] && check_figures "$target" "$count" ;;
+    ablated_xctrace) [[ $libraries == *EXPAT* ]] && check_figures "$target" "$count" ;;
+    damaged) check_figures "$target" $((count * 3)) ;;
+    ablated_* | report) check_figures "$target" "$count" ;;
     *) [ -d "tests/fuzz/seeds/$target" ] && run "$target" "tests/fuzz/seeds/$target"/* ;;
     esac
 done
+[ -z "${UPDATE:-}" ] || cat "$folder"/{ablated_*,damaged,report} > tests/fuzz/figures.txt
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -14,15 +14,20 @@
     X(ablated_rpd)                                                                                 \
     X(ablated_xctrace)                                                                             \
     X(ablated_xplane)                                                                              \
+    X(folded)                                                                                      \
     X(gguf)                                                                                        \
     X(kineto)                                                                                      \
+    X(lines)                                                                                       \
     X(nsys)                                                                                        \
     X(open)                                                                                        \
+    X(perf_script)                                                                                 \
     X(perfetto)                                                                                    \
     X(report)                                                                                      \
+    X(rocprof)                                                                                     \
     X(rpd)                                                                                         \
     X(runs)                                                                                        \
     X(safetensors)                                                                                 \
+    X(speedscope)                                                                                  \
     X(spool)                                                                                       \
     X(trace)                                                                                       \
     X(unwind)                                                                                      \

@@ -55,6 +55,8 @@ class Site:
     before: str
     after: str
     statement: bool = False  # the whole statement is left out
+    pure: bool = False  # evaluating both has no effect and cannot fail
+    inverse: bool = False  # the opposite of the whole expression
     id: int = 0
 
     def key(self):
@@ -92,7 +94,7 @@ class Source:
     def __init__(self, path, text):
         self.path, self.text = path, text
         self.tokens = tokenize(text)
-        self.sites, self.function = [], ""
+        self.sites, self.function, self.compares = [], "", False
         self.match = self.match_brackets()
         self.find_functions()
 
@@ -131,6 +133,8 @@ class Source:
             if self.word(i) == "{":
                 if self.word(i - 1) == ")":
                     self.function = self.function_name(i)
+                    parameters = self.words(self.match[i - 1] + 1, i - 1)
+                    self.compares = parameters.count("const void *") == 2
                     self.block(i)
                 i = self.match.get(i, len(self.tokens))
             i += 1
@@ -202,6 +206,8 @@ class Source:
             return True
         if following.kind == "name":
             return True
+        if following.text == "*" and self.word(i + 2) == "const":
+            return True
         return following.text == "*" and self.tokens[i + 2].kind == "name" and self.word(i + 3) in "=;,["
 
     def declaration_or_expression(self, i, end):
@@ -229,16 +235,18 @@ class Source:
 
     # ---- sites ----
 
-    def add(self, kind, first, end, after, before=None, statement=False):
+    def add(self, kind, first, end, after, **more):
         if any(token.kind == "excluded" for token in self.tokens[first:end]):
             return
         a, b = self.tokens[first], self.tokens[end - 1]
-        before = before or self.words(first, end)
         self.sites.append(Site(self.path, a.line, b.line, self.function, kind, a.start, b.start + len(b.text),
-                               before, after, statement))
+                               self.words(first, end), after, **more))
 
     def negation(self, first, end):
-        self.add("negated", first, end, f"!({self.words(first, end)})")
+        """`!(a == b)` is the comparison's own mutant."""
+        whole = self.tokens[first].start, self.tokens[end - 1].start + len(self.tokens[end - 1].text)
+        if not any(site.inverse and (site.start, site.end) == whole for site in self.sites):
+            self.add("negated", first, end, f"!({self.words(first, end)})")
 
     def dropped(self, first, end):
         called = self.word(first) if self.word(first + 1) == "(" else ""
@@ -338,10 +346,18 @@ class Source:
     def binary(self, i, first, end):
         word = self.word(i)
         a, b = self.left(i, first, PRECEDENCE[word]), self.right(i, end, PRECEDENCE[word])
-        if a == i or b == i + 1 or self.is_minimum(a, i, b):
+        if a == i or b == i + 1 or self.is_minimum(a, i, b) or self.never_equal(a, i, b):
             return
         changed = f"{self.words(a, i)} {SWAPPED[word]} {self.words(i + 1, b)}"
-        self.add(KIND.get(word, "comparison"), a, b, changed)
+        self.add(KIND.get(word, "comparison"), a, b, changed, inverse=word in ("==", "!="),
+                 pure=word not in ("&&", "||") and self.is_pure(a, b))
+
+    def is_pure(self, first, end):
+        """Without calls and assignments, and with nothing that only another operand makes safe."""
+        words = [self.word(i) for i in range(first, end)]
+        if any(word in ASSIGNMENTS or word in ("++", "--", "&&", "||", "?", "/", "%", "{") for word in words):
+            return False
+        return not any(self.word(i) == "(" and self.tokens[i - 1].kind == "name" for i in range(first + 1, end))
 
     def is_minimum(self, a, i, b):
         """`x < y ? x : y`: equal values give the same either way."""
@@ -352,6 +368,20 @@ class Source:
         chosen = [(left, right, middle), (right, left, last)]
         return any(self.words(b + 1, colon) == first and self.word(colon) == ":" and
                    self.words(colon + 1, b + 1 + b - a) == second for first, second, colon in chosen)
+
+    def never_equal(self, a, i, b):
+        """`if (x != y) return x < y ? ...`, and `if (x < y) x = y;`, where equal values give the same."""
+        if self.word(i) not in ("<", "<=", ">", ">=") or self.word(a - 1) not in ("(", "return"):
+            return False
+        left, right = self.words(a, i), self.words(i + 1, b)
+        if self.word(a - 1) == "return":
+            opening = self.match.get(a - 2, 0) if self.word(a - 2) == ")" else 0
+            return self.word(b) == "?" and self.word(opening - 1) == "if" and \
+                self.words(opening + 1, a - 2) in (f"{left} != {right}", f"{right} != {left}")
+        if self.word(a - 2) != "if" or self.match[a - 1] != b:
+            return False
+        end = min(b + 1 + b - a, len(self.tokens) - 1)
+        return self.word(end) == ";" and self.words(b + 1, end) in (f"{left} = {right}", f"{right} = {left}")
 
     def assignment(self, i, first, end):
         a, b = self.left(i, first, -1), i + 1
@@ -368,6 +398,8 @@ class Source:
             changed = "1.0" if float(word.rstrip("f")) == 0 else f"{word} * 2"
         elif word.rstrip("uUlL") == "0":
             changed = "1"
+        elif word == "1" and self.compares and self.word(i - 1) in ("-", ":", "?"):
+            changed = "1 - 1"  # only the sign of an order counts
         else:
             changed = f"{word} + 1" if self.tokens[i].start % 2 else f"{word} - 1"
         self.add("constant", i, i + 1, changed)
@@ -410,6 +442,9 @@ def render(text, start, end, sites):
         inner = render(text, site.start, site.end, sites[i + 1:j])
         if site.statement:
             out += f"{{ if (!mutant_is({site.id})) {inner} }}"
+        elif site.pure:
+            out += f"(mutant_differs({site.id}, mutant_reached && ({site.after}) != ({site.before})) ? " \
+                f"({site.after}) : ({inner}))"
         else:
             out += f"(mutant_is({site.id}) ? ({site.after}) : ({inner}))"
         position, i = site.end, j

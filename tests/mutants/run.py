@@ -28,7 +28,14 @@ sys.dont_write_bytecode = True
 import mutate  # noqa: E402
 
 FOLDERS = ["analysis", "whatif", "diagnose", "import", "trace", "spool", "record"]
-SUITES = ["tests/truth/run.sh", "tests/probe/run.sh"]
+SUITES = ["tests/truth/run.sh", "tests/probe/run.sh", "tests/opencl/run.sh", "tests/vulkan/run.sh",
+          "tests/compare/run.sh", "tests/corpus/run.sh"]
+PARTS = {"tests/fuzz/run.sh": ["damaged", "ablated_kineto", "ablated_nsys", "ablated_perfetto", "ablated_rpd",
+                               "ablated_xctrace", "ablated_xplane", "report"],
+         "tests/faults/run.sh": ["report-text", "report-imported", "whatif", "info-json", "export-sqlite", "import-ridge",
+                                 "import-kineto", "import-perfetto", "import-nsys", "import-rpd", "import-xplane",
+                                 "import-xctrace"]}  # a suite's own parts
+VERDICTS = ["catalogue.py", "profiler_cost.py", "check.py --count --random 30", "check.py --count --ablate 10 *.gz"]
 UNRELATED = {"bench", "completion", "devices", "full_disk", "usage"}  # of tests/cli
 SLOW = 60  # seconds; a longer test is not tried
 # gcc accepts these with a warning; as a real change they would not pass review.
@@ -166,7 +173,7 @@ class Build:
                                  r"note: in expansion of macro)", done.stderr):
             if match[3].startswith("note") and not unclear:
                 continue
-            numbers = re.findall(rb"mutant_is\((\d+)\) \?", lines[int(match[1]) + 1][:int(match[2]) + 1])
+            numbers = re.findall(rb"mutant_(?:is|differs)\((\d+)(?:\) \?|,)", lines[int(match[1]) + 1][:int(match[2]) + 1])
             found |= set(map(int, numbers[-1:]))
             unclear = None if numbers else match[0]
         if done.returncode != 0 and not found - known:
@@ -197,10 +204,13 @@ class Build:
     def link(self, sources):
         switch = os.path.join(self.folder, "mutant.o")
         self.run([*self.compiler, *self.flags, "-c", "-o", switch, os.path.join(HERE, "mutant.c")])
-        programs = {"ridge": "MUTANT_RIDGE", "unit": "MUTANT_UNIT"}
+        programs = {"ridge": "MUTANT_RIDGE", "unit": "MUTANT_UNIT", "fuzz-driver": "MUTANT_FUZZ"}
         for name, variable in programs.items():
             self.run([*self.compiler, "-o", os.path.join(self.folder, name), switch,
                       *self.objects(variable, sources), *self.libraries])
+        for name in ("libridge-memory.so", "dependencies.mk"):
+            if os.path.exists(os.path.join(self.project, name)):
+                shutil.copy(os.path.join(self.project, name), self.folder)
         parts = os.path.join(self.folder, "probe-parts.a")
         if os.path.exists(parts):
             os.remove(parts)
@@ -222,13 +232,15 @@ class Suite:
     def __init__(self, build, jobs, scratch):
         self.build, self.jobs, self.scratch = build, jobs, scratch
         self.serial = 0
+        self.killers = collections.defaultdict(list)  # the tests that killed mutants of a file
+        self.end = math.inf
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith(("RIDGE", "MAKE", "UPDATE"))}
         absent = os.path.join(scratch, "no-fixtures")
         self.environment.update(
             LC_ALL="C", NO_COLOR="1", TZ="UTC", RIDGE=os.path.join(build.folder, "ridge"),
             TESTS=os.path.join(ROOT, "tests"), BUILD=build.folder, RIDGE_FIXTURES=absent, FIXTURES=absent,
-            RIDGE_CACHE=os.path.join(build.folder, "cache"), PYTHONDONTWRITEBYTECODE="1")
+            RIDGE_CACHE=os.path.join(build.folder, "cache"), RIDGE_PAGER="cat", PYTHONDONTWRITEBYTECODE="1")
         self.tests = self.unit_tests() + self.scripts()
 
     def unit_tests(self):
@@ -245,6 +257,10 @@ class Suite:
         for path in SUITES:
             if os.path.exists(os.path.join(ROOT, path)):
                 tests.append(Test(path, [os.path.join(ROOT, path)], ""))
+        for path, words in PARTS.items():
+            tests += [Test(f"{path} {word}", [os.path.join(ROOT, path), word], "") for word in words]
+        tests += [self.verdict_test(line.split()) for line in VERDICTS]
+        tests.append(Test("tests/figures", [sys.executable, os.path.join(ROOT, "tests/figures/figures.py")], ""))
         for path in sorted(glob.glob(os.path.join(ROOT, "tests/figures/expected/*.txt"))):
             name = os.path.basename(path)[:-4]
             tests.append(Test(f"tests/figures {name}",
@@ -259,8 +275,16 @@ class Suite:
                               expected))
         return tests
 
-    def run(self, test, mutant, limit):
-        """Whether the test passes. A test that takes longer than the limit fails."""
+    @staticmethod
+    def verdict_test(words):
+        folder = os.path.join(ROOT, "tests/verdicts")
+        command = [sys.executable, os.path.join(folder, words[0])]
+        for word in words[1:]:
+            command += sorted(glob.glob(os.path.join(folder, "traces", word))) if "*" in word else [word]
+        return Test(f"tests/verdicts {' '.join(words)}", command, "")
+
+    def run(self, test, mutant, limit, patience=None):
+        """Whether the test passes. A test that uses the processor for longer than the limit fails, or waits too long."""
         self.serial += 1
         folder = os.path.join(self.scratch, f"run-{self.serial}")
         os.makedirs(folder)
@@ -275,7 +299,7 @@ class Suite:
             stderr=subprocess.STDOUT if test.expected is not None else subprocess.DEVNULL,
             cwd=folder if test.expected is not None else ROOT, start_new_session=True)
         try:
-            printed, _ = process.communicate(timeout=limit * 10 + 20)
+            printed, _ = process.communicate(timeout=patience or limit * 3 + 10)
         except subprocess.TimeoutExpired:
             printed = b""
             process.returncode = 124
@@ -297,7 +321,7 @@ class Suite:
             with open(path, "wb") as file:
                 file.truncate(size)
             started = time.monotonic()
-            passes = self.run(test, f"trace:{path}", 300) or self.run(test, f"trace:{path}", 300)
+            passes = any(self.run(test, f"trace:{path}", SLOW, 2 * SLOW) for _ in range(2))
             test.seconds = time.monotonic() - started
             with open(path, "rb") as file:
                 test.reached = file.read()
@@ -315,12 +339,17 @@ class Suite:
         """The test that fails with the mutant (twice, and passes without it), and how many were tried."""
         module = site.path.split("/")[1]
         tests = [test for test in self.tests if test.reached[site.id]]
-        tests.sort(key=lambda test: (test.folder != module and test.seconds > 0.05, test.seconds))
+        known = self.killers[site.path]
+        tests.sort(key=lambda test: (test.folder != module and test not in known and test.seconds > 0.05, test.seconds))
         for count, test in enumerate(tests):
+            if time.monotonic() > self.end:
+                return None, -1
             limit = 10 * test.seconds + 2
             mutant = str(site.id)
             if not self.run(test, mutant, limit) and not self.run(test, mutant, limit) and \
                     self.run(test, None, limit):
+                if test not in known:
+                    known.append(test)
                 return test, count + 1
         return None, len(tests)
 
@@ -353,17 +382,27 @@ def main():
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float, help="stop trying mutants after that time; the rest does not count")
+    parser.add_argument("--again", metavar="LOG", help="only the survivors that LOG names")
+    parser.add_argument("--unreached", metavar="FILE", help="write the sites that no test reaches")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--list", action="store_true", help="print the chosen mutants and stop")
     parser.add_argument("--killed", action="store_true", help="print the killed ones too")
     arguments = parser.parse_args()
     if not isolate(os.path.abspath(arguments.build)):
         sys.exit("mutants send signals and delete files: run this where unshare(1) works")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests send it, and in the background it is ignored
     started = time.monotonic()
     build, sources = Build(os.path.abspath(arguments.build), arguments.jobs), load_sources()
     total = sum(len(source.sites) for source in sources.values())
     build.each(build.drop_rejected, sources)
     chosen = choose(sources, load_equivalent(), arguments.count, arguments.seed, arguments.only)
+    if arguments.again:
+        with open(arguments.again, encoding="utf-8") as file:
+            survivors = {re.sub(r":[0-9]+ ", " ", line[len("survived "):].rsplit(" (", 1)[0], count=1)
+                         for line in file if line.startswith("survived ")}
+        chosen = [site for source in sources.values() for site in source.sites
+                  if re.sub(r":[0-9]+ ", " ", describe(site), count=1) in survivors]
     print(f"{sum(len(s.sites) for s in sources.values())} sites in {len(sources)} files; seed {arguments.seed} "
           f"takes {len(chosen)}", flush=True)
     if arguments.list:
@@ -374,29 +413,47 @@ def main():
     print(f"built after {time.monotonic() - started:.0f} s", flush=True)
     scratch = tempfile.mkdtemp(prefix="ridge-mutants.")  # printed paths must be short
     try:
-        score(Suite(build, arguments.jobs, scratch), chosen, total, arguments)
+        suite = Suite(build, arguments.jobs, scratch)
+        if arguments.seconds:
+            suite.end = started + arguments.seconds
+            random.Random(arguments.seed).shuffle(chosen)
+        suite.trace(total + 1)
+        if arguments.unreached:
+            write_unreached(suite, sources, arguments.unreached)
+        score(suite, chosen, arguments)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(f"{time.monotonic() - started:.0f} s")
 
 
-def score(suite, chosen, total, arguments):
-    suite.trace(total + 1)
+def write_unreached(suite, sources, path):
+    with open(path, "w", encoding="utf-8") as file:
+        for source in sources.values():
+            for site in source.sites:
+                if not any(test.reached[site.id] for test in suite.tests):
+                    print(describe(site), file=file)
+
+
+def score(suite, chosen, arguments):
     print(f"{len(suite.tests)} tests reach sites", flush=True)
-    killed, alive = collections.Counter(), collections.Counter()
+    killed, alive, tries = collections.Counter(), collections.Counter(), 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for site, (test, tried) in zip(chosen, pool.map(suite.try_mutant, chosen)):
             folder = "/".join(site.path.split("/")[:2])
+            if tried < 0:
+                continue
+            tries += 1
             (killed if test else alive)[folder] += 1
             if test and arguments.killed:
                 print(f"killed {describe(site)} by {test.name}", flush=True)
             elif not test:
-                how = f"{tried} tests tried" if tried else "no test reaches it"
+                how = f"{tried} tests tried" if tried else "no test makes a difference there"
                 print(f"survived {describe(site)} ({how})", flush=True)
     for folder in sorted({**killed, **alive}):
         print(f"{folder:14} {killed[folder]:4}/{killed[folder] + alive[folder]}")
-    share = 100 * killed.total() / max(1, len(chosen))
-    print(f"{'all':14} {killed.total():4}/{len(chosen)} killed, {share:.1f} %")
+    share = 100 * killed.total() / max(1, tries)
+    print(f"{'all':14} {killed.total():4}/{tries} killed, {share:.1f} %" +
+          (f"; no time for {len(chosen) - tries}" if tries < len(chosen) else ""))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ void source_lanes_tail(struct buffer *out) {
 
 static const struct matmul_kernel *const matmul_kernels[MATMUL_KINDS] = {
     [MATMUL_TILED] = &matmul_tiled,
+    [MATMUL_SIMDGROUP] = &matmul_simdgroup,
     [MATMUL_SKINNY_ROWS] = &matmul_skinny_rows,
     [MATMUL_SKINNY_COLUMNS] = &matmul_skinny_columns,
     [MATMUL_TENSOR_ROWS] = &matmul_tensor_rows,
@@ -57,8 +58,8 @@ static bool try_kinds(const struct matmul_work *work, const struct device_capabi
 static const enum matmul_kind skinny_kinds[] = {MATMUL_TENSOR_ROWS, MATMUL_TENSOR_COLUMNS,
                                                 MATMUL_SKINNY_ROWS, MATMUL_SKINNY_COLUMNS};
 static const enum matmul_kind quantized_kinds[] = {MATMUL_QUANTIZED_TENSOR, MATMUL_QUANTIZED,
-                                                   MATMUL_TILED};
-static const enum matmul_kind any_kinds[] = {MATMUL_TILED};
+                                                   MATMUL_SIMDGROUP, MATMUL_TILED};
+static const enum matmul_kind any_kinds[] = {MATMUL_SIMDGROUP, MATMUL_TILED};
 
 /* Plans a skinny kernel for the work or its transpose, whichever is the skinnier. */
 static bool plan_skinny(const struct matmul_work *work, const struct device_capabilities *device,
@@ -91,7 +92,7 @@ static bool matmul_plan(const struct matmul_work *work, const struct device_capa
     *seen = *work;
     if (source_is_quantized(work->b_type))
         return try_kinds(work, device, quantized_kinds, ARRAY_COUNT(quantized_kinds), request);
-    return try_kinds(work, device, any_kinds, 1, request);
+    return try_kinds(work, device, any_kinds, ARRAY_COUNT(any_kinds), request);
 }
 
 /* Stride kinds for the code; those of an axis of size 1 are never used. */
@@ -174,9 +175,10 @@ static void operand_macros(struct buffer *out, char letter, enum ridge_dtype typ
     buffer_printf(out, "#define TYPE_%c %s\n", letter, source_storage(type));
     buffer_printf(out, "#define LOAD_%c(p, i) LOAD_%s(p, i)\n", letter, name);
     for (int width = 2; width <= 8; width *= 2)
-        buffer_printf(out, "#define LOAD_%c_%d(p, x) LOAD_%s_%d(p, x)\n", letter, width, name,
-                      width);
-    buffer_printf(out, "#define LOAD_%c_1(p, x) ((x)[0] = LOAD_%s(p, 0))\n", letter, name);
+        buffer_printf(out, "#define LOAD_%c_%d(p, x, first) LOAD_%s_%d(p, x, first)\n", letter,
+                      width, name, width);
+    buffer_printf(out, "#define LOAD_%c_1(p, x, first) ((x)[first] = LOAD_%s(p, 0))\n", letter,
+                  name);
 }
 
 static const char *const scalar_names[MATMUL_SCALARS] = {
@@ -196,7 +198,8 @@ void source_matmul_macros(struct buffer *out, const struct kernel_spec *spec) {
 }
 
 void source_matmul_begin(const struct kernel_spec *spec, const struct device_capabilities *device,
-                         struct kernel_generated *generated, unsigned blocks_per_unit) {
+                         struct kernel_generated *generated, unsigned blocks_per_unit,
+                         const unsigned char *file, const char *shared) {
     bool swapped = spec->choices[MATMUL_SWAPPED];
     struct source_parameter buffers[2 + PROGRAM_OPERANDS_MAX] = {
         {.name = swapped ? "b" : "a", .dtype = spec->types[0]},
@@ -212,7 +215,10 @@ void source_matmul_begin(const struct kernel_spec *spec, const struct device_cap
         .blocks_per_unit = blocks_per_unit,
         .dynamic_shared = generated->code.shared_max > 0,
     };
-    source_kernel_begin(&generated->source, device->language, &kernel);
+    source_kernel_begin(&generated->source, device, &kernel);
+    if (shared)
+        source_section(&generated->source, file, shared);
+    source_kernel_body(&generated->source, device, &kernel);
 }
 
 void source_matmul_epilogue(struct buffer *out, const struct kernel_spec *spec,

@@ -35,6 +35,10 @@ struct perf;
  * (perf_event_paranoid, a seccomp filter, not Linux). Missing hardware counters are not a failure,
  * see perf_counters_missing(). Events start with the target's exec. */
 struct perf *perf_open(pid_t target, const struct perf_options *options, struct status *status);
+/* With ring buffers that are open already, which it takes over: tests fill them. Linux only. */
+struct perf_rings;
+struct perf *perf_open_rings(struct perf_rings *rings, const struct perf_options *options,
+                             struct status *status);
 void perf_close(struct perf *perf);                         /* takes NULL */
 const char *perf_counters_missing(const struct perf *perf); /* the reason, or NULL */
 
@@ -69,7 +73,7 @@ struct perf_python {
 struct perf_python perf_python(const struct perf *perf);
 uint64_t perf_lost(const struct perf *perf); /* records; already counted by the writer */
 /* After perf_finish(): what is incomplete, why, and the remedy. NULL when there is no such note. */
-enum { PERF_NOTES = 4 };
+enum { PERF_NOTES = 5 };
 const char *perf_note(const struct perf *perf, unsigned index);
 
 /* The row of a thread, for other sources that write about it. */

@@ -424,7 +424,9 @@ bool perf_rings_open(struct perf_rings *rings, pid_t target, const struct perf_o
 void perf_rings_set_stack_size(struct perf_rings *rings, unsigned index) {
     for (size_t i = 0; i < rings->count; i++) {
         ioctl(rings->items[i].samplers[index], PERF_EVENT_IOC_ENABLE, 0);
-        ioctl(rings->items[i].samplers[rings->stack_size], PERF_EVENT_IOC_DISABLE, 0);
+        for (unsigned size = 0; size < rings->stack_sizes; size++)
+            if (size != index)
+                ioctl(rings->items[i].samplers[size], PERF_EVENT_IOC_DISABLE, 0);
     }
     rings->stack_size = index;
 }
@@ -607,6 +609,7 @@ enum {
     READ_INTERVAL_MS_FIRST = 10,
     READ_INTERVAL_MS_MIN = 2,
     OTHERS_SLICE_MS = 3, /* of the kernel's scheduler */
+    SIZE_SET_AGAIN_NS = 100000000,
     BACKLOG_BYTES = 32 << 20,
     SWITCH_RATE = 1000, /* sampled context switches per second in the long run */
     SWITCH_BURST = 2000,
@@ -695,6 +698,10 @@ static void adapt_stack_size(struct perf_reader *reader, double fullness, int64_
     reader->wakeup_due = 0;
     if (perf_stack_choice_update(&reader->choice, reader->rings->stack_sizes, &load, now)) {
         reader->of_other_sizes = reader->copied.bytes.length;
+        reader->size_set = now;
+        perf_rings_set_stack_size(reader->rings, reader->choice.index);
+    } else if (reader->size_set && now - reader->size_set >= SIZE_SET_AGAIN_NS) {
+        reader->size_set = 0;
         perf_rings_set_stack_size(reader->rings, reader->choice.index);
     }
 }
@@ -774,14 +781,53 @@ static bool raise_priority(void) {
     return false;
 }
 
+struct sampled_thread {
+    pid_t pid, tid;
+};
+enum { SAMPLED_MAX = 128, PYTHON_INTERVAL_NS = 1000000 };
+
+/* The threads of samples that were copied from `first` on, each once. */
+static size_t list_sampled(const struct perf_batch *batch, size_t first,
+                           struct sampled_thread *threads) {
+    size_t count = 0;
+    for (size_t i = batch->count; i > first && count < SAMPLED_MAX; i--) {
+        struct perf_record record = perf_batch_record(batch, i - 1);
+        bool is_new = record.type == PERF_RECORD_SAMPLE;
+        for (size_t j = 0; j < count && is_new; j++)
+            is_new = threads[j].tid != (pid_t)record.tid;
+        if (is_new)
+            threads[count++] = (struct sampled_thread){(pid_t)record.pid, (pid_t)record.tid};
+    }
+    return count;
+}
+
+/* Called with the lock held. */
+static void read_python(struct perf_reader *reader, size_t first) {
+    struct sampled_thread threads[SAMPLED_MAX];
+    size_t count = reader->python ? list_sampled(&reader->copied, first, threads) : 0;
+    if (count == 0)
+        return;
+    pthread_mutex_unlock(&reader->lock);
+    for (size_t i = 0; i < count; i++)
+        python_samples_read(reader->python, threads[i].pid, threads[i].tid);
+    pthread_mutex_lock(&reader->lock);
+}
+
+static int64_t next_wakeup(const struct perf_reader *reader) {
+    bool is_soon = reader->python && python_samples_is_active(reader->python);
+    return clock_now() + (is_soon ? PYTHON_INTERVAL_NS : (int64_t)reader->interval * 1000000);
+}
+
 static void *read_rings(void *context) {
     struct perf_reader *reader = context;
     if (!raise_priority())
         reader->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     pthread_mutex_lock(&reader->lock);
     while (!reader->stop) {
+        size_t before = reader->copied.count;
         copy_rings(reader);
-        reader->wakeup_due = clock_now() + (int64_t)reader->interval * 1000000;
+        read_python(reader, before);
+        reader->wakeup_due = next_wakeup(reader);
         struct timespec until = {reader->wakeup_due / 1000000000, reader->wakeup_due % 1000000000};
         pthread_cond_timedwait(&reader->wake, &reader->lock, &until);
     }
@@ -789,11 +835,13 @@ static void *read_rings(void *context) {
     return NULL;
 }
 
-void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings) {
+void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings,
+                       struct python_samples *python) {
     pthread_condattr_t attributes;
     sigset_t all, before;
     *reader = (struct perf_reader){
         .rings = rings,
+        .python = python,
         .interval = READ_INTERVAL_MS_FIRST,
         .interval_max = READ_INTERVAL_MS,
         .loadavg = -1,

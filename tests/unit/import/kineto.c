@@ -61,6 +61,35 @@ TEST(a_kineto_kernel_keeps_all_that_the_trace_says_of_it) {
     trace_close(trace);
 }
 
+TEST(messages_of_the_profiler_are_warnings_of_the_trace) {
+    IMPORT(
+        "{\"schemaVersion\": 1, \"WARNING\": [\"one\" , \"t\\u0077o\",\"three\"], \"ERROR\": [ ], "
+        "\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\", \"pid\": 1, "
+        "\"tid\": 1, \"ts\": 1, \"dur\": 1}], \"baseTimeNanoseconds\": -7}");
+    static const char *const expected[] = {"profiler message: one", "profiler message: two",
+                                           "profiler message: three",
+                                           "baseTimeNanoseconds is out of range and was ignored"};
+    size_t found = 0;
+    for (size_t i = 0; i < trace->meta.count; i++)
+        if (is(trace, trace->meta.key[i], META_WARNING)) {
+            REQUIRE(found < ARRAY_COUNT(expected));
+            CHECK(is(trace, trace->meta.value[i], expected[found]));
+            found++;
+        }
+    CHECK_INT(found, ARRAY_COUNT(expected));
+    trace_close(trace);
+}
+
+TEST(messages_that_are_no_texts_are_passed_over) {
+    IMPORT("{\"schemaVersion\": 1, \"WARNING\": \"alone\", \"ERROR\": [\"first\", {\"a\": [1]}, "
+           "\"later\"], "
+           "\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\", \"pid\": 1, "
+           "\"tid\": 1, \"ts\": 1, \"dur\": 1}]}");
+    CHECK(text_is(trace_meta(trace, META_WARNING), "profiler message: first"));
+    CHECK_INT(trace->range.count, 1);
+    trace_close(trace);
+}
+
 TEST(old_files_name_streams_in_words_and_threads_in_strings) {
     IMPORT("{\"schemaVersion\": 1, \"traceEvents\": ["
            "{\"ph\": \"X\", \"cat\": \"Memcpy\", \"name\": \"Memcpy HtoD (Pageable -> Device)\", "

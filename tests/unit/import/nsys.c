@@ -221,6 +221,37 @@ TEST(every_type_of_nvtx_event_and_of_memory_is_kept_or_left_out) {
     trace_close(trace);
 }
 
+TEST(operators_under_nvtx_lose_their_numbers_and_the_host_is_named) {
+    const char *path = database_of(
+        STRINGS KERNELS NVTX ONE_KERNEL
+        "(10, 500, 0, 1, 7, 5, " P16 ", 1, 2, 3, 4);"
+        "INSERT INTO NVTX_EVENTS VALUES (1, 2, 59, 'aten::mm, op_id = 7, sizes = [[2, 3]]', " T16
+        ", NULL, 0),"
+        "(3, 4, 59, 'aten::add, seq = 4, op_id = 8', " T16 ", NULL, 0),"
+        "(5, 6, 59, ', op_id = 9', " T16 ", NULL, 0), (7, 8, 59, 'step, other = 1', " T16
+        ", NULL, 0);"
+        "CREATE TABLE TARGET_INFO_SYSTEM_ENV (name, value);"
+        "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Hostname', ''), ('OS', 'Linux'),"
+        "('Hostname', 'node1'), ('Hostname', 'node2');");
+    struct status status = {0};
+    REQUIRE(path);
+    struct trace *trace = import_database(&import_nsys, path, true, &status);
+    CHECK_OK(trace, status);
+    REQUIRE(trace && trace->range.count == 4);
+    const struct columns_range *range = &trace->range;
+    CHECK(text_is(trace_text(trace, range->name[0]), "aten::mm"));
+    CHECK(
+        text_is(trace_text(trace, range->detail[0]), "{\"nvtx\":\"op_id = 7, sizes = [[2, 3]]\"}"));
+    CHECK(text_is(trace_text(trace, range->name[1]), "aten::add"));
+    CHECK(text_is(trace_text(trace, range->detail[1]), "{\"nvtx\":\"seq = 4, op_id = 8\"}"));
+    CHECK(text_is(trace_text(trace, range->name[2]), ", op_id = 9"));
+    CHECK(text_is(trace_text(trace, range->name[3]), "step, other = 1"));
+    CHECK_INT(range->category[1], RANGE_OP);
+    CHECK_INT(range->category[3], RANGE_ANNOTATION);
+    CHECK(text_is(trace_meta(trace, META_HOST), "node1"));
+    trace_close(trace);
+}
+
 TEST(strings_without_a_primary_key_are_found) {
     const char *path =
         database_of("CREATE TABLE StringIds (id INT, value TEXT);"

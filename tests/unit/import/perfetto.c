@@ -343,6 +343,53 @@ TEST(gpu_render_stages_become_activities_launched_by_their_submission) {
     trace_close(trace);
 }
 
+/* A render stage with these fields, as pairs of number and value. */
+static void put_stage_of(struct buffer *file, uint64_t time, const uint64_t (*fields)[2],
+                         size_t count) {
+    struct packet packet = begin_packet(file, 1, time, 0);
+    size_t stage = protobuf_begin(file, PACKET_GPU_STAGE);
+    for (size_t i = 0; i < count; i++)
+        protobuf_put_integer(file, (unsigned)fields[i][0], fields[i][1]);
+    protobuf_end(file, stage);
+    end_packet(packet);
+}
+
+TEST(a_stage_has_the_name_of_its_kernel_then_of_its_event_then_of_its_stage) {
+    static const uint64_t kernel[][2] = {{2, 5},  {3, 9},  {5, 4}, {11, 1},
+                                         {14, 5}, {20, 8}, {19, 6}};
+    static const uint64_t event[][2] = {{2, 6}, {3, 9}, {5, 4}, {11, 1}, {14, 5}, {20, 8}};
+    static const uint64_t stage[][2] = {{2, 7}, {3, 9}, {5, 3}, {11, 2}, {14, 5}};
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    put_interned(&file, INTERNED_GPU_SPECIFICATIONS, 5, "compute");
+    end_packet(packet);
+    packet = begin_packet(&file, 1, 1, 0);
+    put_interned(&file, INTERNED_KERNELS, 6, "gemm");
+    end_packet(packet);
+    put_names(&file, 1, 8, "render", false);
+    put_stage_of(&file, 100, kernel, ARRAY_COUNT(kernel));
+    put_stage_of(&file, 200, event, ARRAY_COUNT(event));
+    put_stage_of(&file, 300, stage, ARRAY_COUNT(stage));
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    REQUIRE(trace && trace->activity.count == 3);
+    static const char *const names[] = {"gemm", "render", "compute"};
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_STRING(name_at(trace, trace->activity.name[i]), names[i]);
+        CHECK_INT(trace->activity.duration[i], 5 + i);
+    }
+    uint32_t queue = trace->activity.queue[0], other = trace->activity.queue[2];
+    CHECK_INT(trace->activity.queue[1], queue);
+    CHECK(other != queue);
+    CHECK_INT(trace->queue.context[queue], 4);
+    CHECK_INT(trace->queue.stream[queue], 9);
+    CHECK_INT(trace->device.index[trace->queue.device[queue]], 1);
+    CHECK_INT(trace->device.index[trace->queue.device[other]], 2);
+    trace_close(trace);
+}
+
 TEST(compressed_packets_are_read_in_their_place) {
     struct buffer inner = {0}, file = {0};
     struct status status;

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "import/import.h"
 #include "import/xctrace/xctrace.h"
+#include "import/xctrace/xctrace_files.h"
 #include "rows.h"
 
 #ifdef RIDGE_HAVE_EXPAT
@@ -652,6 +653,105 @@ TEST(counters_states_and_profiles_of_instruments_are_kept) {
     REQUIRE(trace);
     CHECK_INT(trace->counter.count, 5);
     CHECK_INT(trace->sample.count, 2);
+    trace_close(trace);
+}
+
+#define TABLE(name, columns, rows)                                                                 \
+    XML "<trace-query-result><node><schema name=\"" name "\">" columns "</schema>" rows            \
+        "</node></trace-query-result>"
+#define THREAD_OF(tid, pid)                                                                        \
+    "<thread fmt=\"t\"><tid>" tid "</tid><process><pid>" pid "</pid></process></thread>"
+#define PROCESS_OF(pid) "<process><pid>" pid "</pid></process>"
+
+/* Rows of another process are left out of each. */
+TEST(submissions_intervals_and_signposts_of_the_target_are_kept) {
+    const char *folder = make_folder();
+    struct status status;
+    put_file(folder, "contents", TOC(APP));
+    put_file(folder, "gpu.xml", GPU_TABLE(ROW("100", "50", REST) ROW("200", "60", AGAIN)));
+    put_file(folder, "submissions.xml",
+             TABLE("metal-application-command-buffer-submissions",
+                   COLUMN("start") COLUMN("duration") COLUMN("thread") COLUMN("process")
+                       COLUMN("cmdbuffer-id"),
+                   "<row><t>10</t><u>4</u>" THREAD_OF("71", "7")
+                       PROCESS_OF("7") "<e>31</e></row>"
+                                       "<row><t>20</t><u>4</u>" THREAD_OF("81", "8")
+                                           PROCESS_OF("8") "<e>32</e></row>"));
+    put_file(folder, "completions.xml",
+             TABLE("metal-command-buffer-completed", COLUMN("timestamp") COLUMN("cmdbuffer-id"),
+                   "<row><t>300</t><e>31</e></row><row><t>310</t><e>32</e></row>"));
+    put_file(folder, "driver.xml",
+             TABLE("metal-driver-intervals",
+                   COLUMN("start") COLUMN("duration") COLUMN("thread") COLUMN("process")
+                       COLUMN("event-type") COLUMN("event-label") COLUMN("label") COLUMN("name"),
+                   "<row><t>11</t><u>2</u>" THREAD_OF("71", "7") PROCESS_OF(
+                       "7") "<s>Driver</s><s></s><s>Processing</s><s>last</s></row>"
+                            "<row><t>12</t><u>3</u>" THREAD_OF("71", "7") PROCESS_OF(
+                                "7") "<s>Wire</s><s></s><s></s><s></s></row>"
+                                     "<row><t>13</t><u>3</u>" THREAD_OF("81", "8")
+                                         PROCESS_OF("8") "<s>Wire</s><s></s><s></s><s></s></row>"));
+    put_file(folder, "signposts.xml",
+             TABLE("OSSignpostIntervals",
+                   COLUMN("start") COLUMN("duration") COLUMN("thread") COLUMN("start-thread")
+                       COLUMN("process") COLUMN("start-process") COLUMN("name") COLUMN("subsystem"),
+                   "<row><t>14</t><u>9</u>" THREAD_OF("71", "7") "<sentinel/>" PROCESS_OF(
+                       "7") "<sentinel/><s>step</s><s>com.app</s></row>"
+                            "<row><t>15</t><u>8</u><sentinel/>" THREAD_OF(
+                                "72",
+                                "7") "<sentinel/>" PROCESS_OF("7") "<s>load</s><s>com.app</s></row>"
+                                                                   "<row><t>16</t><u>8</"
+                                                                   "u>" THREAD_OF(
+                                                                       "81", "8") "<sentinel/"
+                                                                                  ">" PROCESS_OF(
+                                                                                      "8") "<s"
+                                                                                           "en"
+                                                                                           "ti"
+                                                                                           "ne"
+                                                                                           "l/"
+                                                                                           "><"
+                                                                                           "s>"
+                                                                                           "ot"
+                                                                                           "he"
+                                                                                           "r<"
+                                                                                           "/s"
+                                                                                           "><"
+                                                                                           "s>"
+                                                                                           "co"
+                                                                                           "m."
+                                                                                           "ap"
+                                                                                           "p<"
+                                                                                           "/s"
+                                                                                           "><"
+                                                                                           "/r"
+                                                                                           "ow"
+                                                                                           ">"));
+    put_file(folder, "counters.xml",
+             TABLE("metal-gpu-counter-intervals",
+                   COLUMN("start") COLUMN("name") COLUMN("counter-name") COLUMN("label")
+                       COLUMN("value") COLUMN("percent-value"),
+                   "<row><t>17</t><s>ALU</s><s>x</s><s>y</s><v>3.5</v><p>9</p></row>"
+                   "<row><t>18</t><s></s><s></s><s>Occupancy</s><sentinel/><p>40</p></row>"
+                   "<row><t>19</t><s>none</s><s></s><s></s><v>no</v><p>no</p></row>"));
+    struct trace *trace = open_trace(folder, false, &status);
+    remove_folder(folder);
+    CHECK_OK(trace, status);
+    REQUIRE(trace);
+    CHECK_INT(trace->range.count, 4);
+    CHECK_INT(trace->mark.count, 1);
+    CHECK_INT(trace->call.count, 1);
+    REQUIRE(trace->counter.count == 2 && trace->call.count == 1);
+    CHECK_INT(trace->call.correlation[0], 31);
+    CHECK_INT(trace->call.class[0], CALL_LAUNCH);
+    CHECK_INT(trace->counter.value[0] * 10, 35);
+    CHECK_INT(trace->counter.value[1], 40);
+    CHECK(text_is(trace_text(trace, trace->counter.name[1]), "Occupancy"));
+    static const char *const names[] = {"Processing", "Wire", "step", "load"};
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        size_t found = 0;
+        for (size_t row = 0; row < trace->range.count; row++)
+            found += text_is(trace_text(trace, trace->range.name[row]), names[i]);
+        CHECK_INT(found, 1);
+    }
     trace_close(trace);
 }
 

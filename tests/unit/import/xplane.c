@@ -238,6 +238,47 @@ TEST(host_events_become_calls_launches_and_ranges) {
     trace_close(trace);
 }
 
+TEST(memory_of_a_profile_belongs_to_the_device_of_its_allocator) {
+    enum { ALLOCATOR = 20, BYTES, ADDRESS, ALLOCATED, RESERVED };
+    static const char *const allocators[] = {"GPU_6_bfc", "GPU_0_bfc",    "GPU_12",
+                                             "GPU_x_bfc", "gpu_host_bfc", "GPU_99999999999_bfc"};
+    static const int64_t indices[] = {6, 0, 12, -1, -1, -1};
+    struct status status;
+    struct buffer plane = plane_of("/host:CPU"), space = {0};
+    struct buffer line = line_of("python3", 0);
+    put_name(&plane, 5, ALLOCATOR, "allocator_name");
+    put_name(&plane, 5, BYTES, "allocation_bytes");
+    put_name(&plane, 5, ADDRESS, "addr");
+    put_name(&plane, 5, ALLOCATED, "bytes_allocated");
+    put_name(&plane, 5, RESERVED, "bytes_reserved");
+    put_name(&plane, 4, 1, "MemoryAllocation");
+    put_name(&plane, 4, 2, "MemoryDeallocation");
+    for (uint64_t i = 0; i < ARRAY_COUNT(allocators); i++) {
+        struct buffer event = event_of(1 + i % 2, i * 1000000, 0);
+        put_text_stat(&event, ALLOCATOR, allocators[i]);
+        put_number_stat(&event, BYTES, 64 + i);
+        put_number_stat(&event, ADDRESS, 4096 * (i + 1));
+        put_number_stat(&event, ALLOCATED, 1000 + i);
+        put_number_stat(&event, RESERVED, 2000 + i);
+        put_message(&line, 4, &event);
+    }
+    put_message(&plane, 3, &line);
+    put_message(&space, 1, &plane);
+    struct trace *trace = open_bytes(&space, false, &status);
+    CHECK_OK(trace, status);
+    REQUIRE(trace && trace->memory.count == ARRAY_COUNT(allocators));
+    for (size_t i = 0; i < ARRAY_COUNT(allocators); i++) {
+        uint32_t device = trace->memory.device[i];
+        CHECK_INT(device != 0, indices[i] >= 0);
+        CHECK_INT(device ? (int64_t)trace->device.index[device] : -1, indices[i]);
+        CHECK_INT(trace->memory.operation[i], i % 2 ? MEMORY_FREE : MEMORY_ALLOC);
+        CHECK_INT(trace->memory.bytes[i], 64 + i);
+        CHECK_INT(trace->memory.allocated[i], 1000 + i);
+        CHECK_INT(trace->memory.reserved[i], 2000 + i);
+    }
+    trace_close(trace);
+}
+
 static struct buffer space_with_event(uint64_t timestamp, uint64_t offset, uint64_t duration) {
     struct buffer plane = plane_of("/device:GPU:0"), space = {0};
     struct buffer line = line_of("Stream #1", timestamp);
