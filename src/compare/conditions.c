@@ -27,17 +27,24 @@ __attribute__((format(printf, 3, 4))) static void add(struct diff *diff, const c
     va_end(arguments);
 }
 
-static struct text device_name(const struct side *side) {
+static void name_device(const struct side *side, char name[DEVICE_NAME_SIZE]) {
     const struct trace *trace = side->report->model.trace;
-    return trace_text(trace, trace->device.name[side->device->id]);
+    struct text known = trace_text(trace, trace->device.name[side->device->id]),
+                vendor = trace_text(trace, trace->device.vendor[side->device->id]);
+    bool named = known.length > 0;
+    struct text shown = named ? known : vendor;
+    snprintf(name, DEVICE_NAME_SIZE, "%s%.*s", named || !vendor.length ? "" : "a device of ",
+             (int)MIN(shown.length, 80), shown.data);
 }
 
 static void compare_devices(struct diff *diff) {
-    struct text before = device_name(&diff->sides[BEFORE]),
-                after = device_name(&diff->sides[AFTER]);
-    if (!text_equal(before, after) && before.length && after.length)
-        add(diff, "device", "Different devices: %.*s before, %.*s after.",
-            (int)MIN(before.length, 100), before.data, (int)MIN(after.length, 100), after.data);
+    for (unsigned at = BEFORE; at < SIDES; at++)
+        name_device(&diff->sides[at], diff->device[at]);
+    diff->other_device = *diff->device[BEFORE] && *diff->device[AFTER] &&
+                         strcmp(diff->device[BEFORE], diff->device[AFTER]) != 0;
+    if (diff->other_device)
+        add(diff, "device", "Different devices: %s before, %s after.", diff->device[BEFORE],
+            diff->device[AFTER]);
     size_t devices[SIDES] = {diff->sides[BEFORE].report->device_count,
                              diff->sides[AFTER].report->device_count};
     if (devices[BEFORE] != devices[AFTER])
@@ -260,7 +267,7 @@ static void compare_shapes(struct diff *diff) {
         if (row->part != PART_BUSY || (row->kind != ROW_BOTH && row->place.length == 0))
             continue;
         kernels++;
-        blocks += row->kind == ROW_BOTH && has_other_blocks(row);
+        blocks += row->kind == ROW_BOTH && !diff->other_device && has_other_blocks(row);
         if (row->shapes[BEFORE].length == 0 || row->shapes[AFTER].length == 0 ||
             text_equal(row->shapes[BEFORE], row->shapes[AFTER]))
             continue;

@@ -79,7 +79,7 @@ struct prediction {
     char words[700];
 };
 
-enum { DIFF_SENTENCE = 1600 };
+enum { DIFF_SENTENCE = 1600, DEVICE_NAME_SIZE = 100 };
 struct diff {
     struct side sides[SIDES];
     struct diff_row *rows; /* largest change first */
@@ -95,10 +95,12 @@ struct diff {
     bool same_units;           /* the units of both sides are iterations of the same loop */
     size_t repetitions[SIDES]; /* where steps are not marked but the repeating sequence is the same:
                                   how often it repeats; else 0 */
-    double clock[SIDES];       /* mean MHz of the device during the units; 0: unknown */
-    double processes[SIDES];   /* compute processes on the device; 0: unknown */
-    struct text launch_name;   /* the launch call that both make most often; or empty */
-    double launch_call[SIDES]; /* the lower quartile of its durations, ns; 0: unknown */
+    char device[SIDES][DEVICE_NAME_SIZE]; /* its name, or "a device of AMD"; or "" */
+    bool other_device;                    /* both are known and differ */
+    double clock[SIDES];                  /* mean MHz of the device during the units; 0: unknown */
+    double processes[SIDES];              /* compute processes on the device; 0: unknown */
+    struct text launch_name;              /* the launch call that both make most often; or empty */
+    double launch_call[SIDES];            /* the lower quartile of its durations, ns; 0: unknown */
     /* The answer in two sentences: how much and why; what changed besides, or what this cannot
      * tell. */
     char headline[DIFF_SENTENCE], second[DIFF_SENTENCE];

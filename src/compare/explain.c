@@ -87,7 +87,7 @@ static struct reason by_clock(const struct inquiry *of) {
     const struct diff *diff = of->diff;
     double before = diff->clock[BEFORE], after = diff->clock[AFTER];
     int64_t by_duration = 0;
-    if (before <= 0 || after <= 0 || fabs(after / before - 1) < 0.015)
+    if (before <= 0 || after <= 0 || fabs(after / before - 1) < 0.015 || diff->other_device)
         return nothing();
     for (size_t i = 0; i < diff->row_count; i++)
         if (diff->rows[i].part == PART_BUSY && diff->rows[i].kind == ROW_BOTH)
@@ -149,7 +149,7 @@ static struct reason by_presence(const struct diff_row *row) {
 }
 
 /* One kernel on both sides, in numbers and in durations. */
-static struct reason by_kernel(const struct diff_row *row) {
+static struct reason by_kernel(const struct inquiry *of, const struct diff_row *row) {
     char cut[NAME_SHOWN * 4 + 4], count[2][FORMAT_SIZE], ratio[FORMAT_SIZE], time[2][FORMAT_SIZE];
     struct text name = shown(row->name[BEFORE], cut);
     if (llabs(row->by_count) > llabs(row->by_duration))
@@ -159,7 +159,7 @@ static struct reason by_kernel(const struct diff_row *row) {
     if (fabs(after - before) * row->count[AFTER] * 2 < (double)llabs(row->by_duration))
         return because("overlap", "%.*s overlaps with other kernels %s than before",
                        TEXT_ARGS(name), row->change < 0 ? "more" : "less");
-    if (row->blocks[BEFORE] > 0 && row->blocks[AFTER] > 0 &&
+    if (!of->diff->other_device && row->blocks[BEFORE] > 0 && row->blocks[AFTER] > 0 &&
         fabs(row->blocks[AFTER] / row->blocks[BEFORE] - 1) > 0.05)
         return because("shapes",
                        "the shapes changed: %.*s has %s instead of %s thread blocks a launch",
@@ -222,7 +222,7 @@ static struct reason of_busy(const struct inquiry *of) {
     if (reason.key)
         return reason;
     return row->kind == ROW_REPLACED ? by_replacement(row)
-           : row->kind == ROW_BOTH   ? by_kernel(row)
+           : row->kind == ROW_BOTH   ? by_kernel(of, row)
                                      : by_presence(row);
 }
 
@@ -263,7 +263,7 @@ static struct reason of_communication(const struct inquiry *of) {
         return because("hidden-communication", "%.*s overlaps with computation %s than before",
                        TEXT_ARGS(shown(row->name[BEFORE], cut)), row->change < 0 ? "more" : "less");
     }
-    return row->kind == ROW_BOTH ? by_kernel(row) : by_presence(row);
+    return row->kind == ROW_BOTH ? by_kernel(of, row) : by_presence(row);
 }
 
 static struct reason of_copy(const struct inquiry *of) {
@@ -566,9 +566,12 @@ void diff_explain(struct diff *diff) {
         besides = notable(&of);
     int64_t slow = MAX(before->step, after->step), fast = MAX(MIN(before->step, after->step), 1);
     diff->cause = reason.key ? reason.key : "unknown";
-    snprintf(diff->headline, sizeof diff->headline, "%s %s: a %s takes %s instead of %s%s%s%s%s%s.",
+    const char *on = diff->other_device ? " on " : "";
+    snprintf(diff->headline, sizeof diff->headline,
+             "%s %s: a %s takes %s%s%s instead of %s%s%s%s%s%s%s%s.",
              format_ratio((double)slow / (double)fast, ratio), of.sign < 0 ? "faster" : "slower",
-             unit, times[AFTER], times[BEFORE], reason.key ? ", mostly because " : "",
+             unit, times[AFTER], on, *on ? diff->device[AFTER] : "", times[BEFORE], on,
+             *on ? diff->device[BEFORE] : "", reason.key ? ", mostly because " : "",
              reason.key ? reason.words : "", besides.key ? "; besides, " : "", besides.words,
              repeated);
     explain_parts(diff, &of, parts, sizeof parts);

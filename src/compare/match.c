@@ -29,15 +29,25 @@ static uint32_t root_of(const struct matcher *matcher, uint32_t group) {
     return group;
 }
 
-/* The lower number is the root: the sides are numbered in a fixed order. */
+static struct text key_of(const struct matcher *matcher, uint32_t group) {
+    return intern_text(&matcher->keys, group + 1);
+}
+
+/* The root is the one whose name is first: numbers depend on which side is which. */
 static void join(struct matcher *matcher, uint32_t a, uint32_t b, struct text place) {
+    struct text *places = matcher->matching->place;
     matcher->linked[a] = matcher->linked[b] = true;
     a = root_of(matcher, a);
     b = root_of(matcher, b);
-    uint32_t root = MIN(a, b);
-    matcher->parent[MAX(a, b)] = root;
-    if (a != b && place.length)
-        matcher->matching->place[root] = place;
+    if (a == b)
+        return;
+    bool first = text_compare(key_of(matcher, a), key_of(matcher, b)) < 0;
+    uint32_t root = first ? a : b, other = first ? b : a;
+    matcher->parent[other] = root;
+    if (place.length)
+        places[root] = place;
+    else if (places[root].length == 0)
+        places[root] = places[other];
 }
 
 /* ---- equal names ---- */
@@ -178,8 +188,8 @@ static bool list_launches(const struct matcher *matcher, unsigned at, struct seq
         if (start < unit->start || model->trace->activity.kind[i] != ACTIVITY_KERNEL)
             continue;
         uint32_t entry = side->entry_of_name[model->trace->activity.name[i]];
-        if (entry == NO_ENTRY)
-            continue;
+        if (entry == NO_ENTRY || side->entries[entry].part != PART_BUSY)
+            continue; /* a collective replaces no kernel that computes */
         if (!GROW(sequence->groups, &sequence->capacity, sequence->count + 1, status))
             return false;
         sequence->groups[sequence->count++] = matcher->matching->group[at][entry];
@@ -267,9 +277,8 @@ static bool rarest_common(const struct matcher *matcher, const struct sequence l
             counts[2 * launches[at].groups[i] + at]++;
     for (uint32_t group = 0; group < matcher->matching->groups; group++) {
         const uint32_t *of = &counts[2 * group];
-        bool earlier =
-            *rarest == UINT32_MAX || text_compare(intern_text(&matcher->keys, group + 1),
-                                                  intern_text(&matcher->keys, *rarest + 1)) < 0;
+        bool earlier = *rarest == UINT32_MAX ||
+                       text_compare(key_of(matcher, group), key_of(matcher, *rarest)) < 0;
         if (of[0] && of[1] && (of[0] + of[1] < fewest || (of[0] + of[1] == fewest && earlier))) {
             fewest = of[0] + of[1];
             *rarest = group;
@@ -312,8 +321,7 @@ static bool goes_first(const struct matcher *matcher, const struct sequence *a,
         return a->count < b->count;
     for (size_t i = 0; i < a->count; i++)
         if (a->groups[i] != b->groups[i])
-            return text_compare(intern_text(&matcher->keys, a->groups[i] + 1),
-                                intern_text(&matcher->keys, b->groups[i] + 1)) < 0;
+            return text_compare(key_of(matcher, a->groups[i]), key_of(matcher, b->groups[i])) < 0;
     return true;
 }
 

@@ -152,7 +152,7 @@ nvml_record() {
 nvml_failing() {
     local nth
     nvml_record && grep -q 'counter' "$scratch/nvml.info" || { cat "$scratch/nvml.info"; return 1; }
-    for ((nth = 1; nth < 12; nth++)); do
+    for ((nth = 1; nth < 20; nth++)); do
         rm -f "$scratch/failed"
         STANDIN_NVML=$nth STANDIN_FAILED=$scratch/failed nvml_record || {
             echo "call $nth, $(cat "$scratch/failed"), failed"
@@ -162,6 +162,12 @@ nvml_failing() {
     done
     echo "$nth calls"
     [ $nth -gt 6 ]
+}
+# Of the two processes that the stand-in lists, one is busy: a check repeats its runs and names it.
+nvml_shared() {
+    LD_LIBRARY_PATH=$scratch/lib "$build/ridge" check --metric wall --runs 2 --versus true -- true > "$scratch/shared"
+    [ $? = 3 ] && tr '\n' ' ' < "$scratch/shared" | grep -q 'disturbed runs were repeated: another process used the GPU (pid 77)' ||
+        { cat "$scratch/shared"; return 1; }
 }
 cuda_taken() { STANDIN=taken cuda_record 0 plain && seen '0 meta cuda.missing: another profiler uses CUPTI .*'; }
 cuda_old() { STANDIN=old cuda_record 0 plain && seen '0 meta cuda.missing: CUPTI is too old .*'; }
@@ -220,6 +226,7 @@ else
     check "CUDA: every call fails in its turn, launches" cuda_failing plain 3
     check "CUDA: every call fails in its turn, waits" cuda_failing waiting
     check "NVML: every call fails in its turn" nvml_failing
+    check "NVML: another process on the GPU disturbs a check" nvml_shared
     check "CUDA: CUPTI is taken" cuda_taken
     check "CUDA: CUPTI is too old" cuda_old
     check "CUDA: CUPTI is not for this user" cuda_refused

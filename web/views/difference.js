@@ -120,7 +120,7 @@ function changedCounts(difference) {
 
 function changedLines(difference) {
     const titles = new Map([...difference.counts.map((row) => [row.count, row.title]), ['idle', 'idle before its work']]);
-    const rows = difference.lines.flatMap((line) => [...line.counts, {count: 'idle', before: line.idle_before_ns, after: line.idle_after_ns}].map((count) => ({...line, ...count})));
+    const rows = difference.lines.flatMap((line) => [...line.counts, {count: 'idle', before: line.idle_before_ns, after: line.idle_after_ns}].filter((count) => count.before !== count.after).map((count) => ({...line, ...count})));
     if (!rows.length)
         return null;
     return dataTable({

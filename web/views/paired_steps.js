@@ -105,7 +105,8 @@ function timeAxis(longest, x, y) {
     const step = [1, 2, 5, 10].map((factor) => factor * unit).find((value) => value >= rough);
     const marks = [];
     for (let time = 0; time <= longest; time += step)
-        marks.push(svg('line', {x1: x(time), x2: x(time), y1: 0, y2: y, class: 'paired-grid'}), svg('text', {x: x(time) + 3, y: y + 15, class: 'paired-time'}, formatDuration(time)));
+        marks.push(svg('line', {x1: x(time), x2: x(time), y1: 0, y2: y, class: 'paired-grid'}),
+            x(time) > PAIRED_WIDTH - 60 ? '' : svg('text', {x: x(time) + 3, y: y + 15, class: 'paired-time'}, formatDuration(time)));
     return marks;
 }
 

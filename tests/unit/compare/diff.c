@@ -155,6 +155,14 @@ static struct {
     char path[600];
 } recorded[TRACES_MAX];
 
+static bool is_trace(const char *name) {
+    static const char *const suffixes[] = {".ridge", ".json.gz", "_trace.json", ".sqlite", ".pb"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
+        if (strstr(name, suffixes[i]))
+            return true;
+    return false;
+}
+
 static size_t open_folder(const char *folder, size_t count, unsigned every) {
     DIR *open = opendir(folder);
     struct dirent *entry;
@@ -163,8 +171,7 @@ static size_t open_folder(const char *folder, size_t count, unsigned every) {
         struct status status = {0};
         struct report_options options = {.top = 10, .no_verdict = true, .steady = true};
         struct import_options import = {0};
-        if (!(strstr(entry->d_name, ".ridge") || strstr(entry->d_name, ".json.gz")) ||
-            seen++ % every)
+        if (!is_trace(entry->d_name) || seen++ % every)
             continue;
         snprintf(recorded[count].path, sizeof recorded[count].path, "%s/%s", folder, entry->d_name);
         options.trace_name = recorded[count].path;
@@ -186,12 +193,16 @@ static size_t open_folder(const char *folder, size_t count, unsigned every) {
     return count;
 }
 
-/* RIDGE_ALL_PAIRS=1 compares every pair; else a fifth of the traces, each with each. */
+/* RIDGE_ALL_PAIRS=1 compares every pair, those of RIDGE_FIXTURES included; else a fifth of the
+ * traces, each with each. */
 TEST(parts_of_a_difference_of_recorded_traces_sum_to_it) {
     unsigned every = getenv("RIDGE_ALL_PAIRS") ? 1 : 5;
     size_t count = open_folder("tests/corpus/traces", 0, every);
     count = open_folder("tests/compare/pairs", count, every);
     count = open_folder("tests/fixtures", count, 1);
+    for (unsigned i = 0; every == 1 && getenv("RIDGE_FIXTURES") && i < 3; i++)
+        count =
+            open_folder(test_fixture(((const char *[]){"kineto", "nsys", "xplane"})[i]), count, 1);
     for (size_t i = 0; i < count; i++) {
         check_same(&recorded[i].report);
         for (size_t k = i + 1; k < count; k++)
