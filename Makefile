@@ -59,7 +59,7 @@ probe_sources := $(filter-out $(preload_sources),$(wildcard src/probe/*.c src/pr
 # Only built where the library is that they need; the others report what is missing.
 needs_sqlite := $(wildcard src/query/*.c) src/import/sqlite_strings.c \
     $(filter-out %/nsys.c,$(wildcard src/import/nsys/*.c))
-needs_expat := $(filter-out %/xctrace.c,$(wildcard src/import/xctrace/*.c))
+needs_expat := $(filter-out %/xctrace.c %/xctrace_files.c,$(wildcard src/import/xctrace/*.c))
 left_out := $(if $(findstring HAVE_SQLITE,$(LIBRARY_DEFINES)),,$(needs_sqlite)) \
     $(if $(findstring HAVE_EXPAT,$(LIBRARY_DEFINES)),,$(needs_expat))
 sources := $(filter-out $(probe_sources) $(preload_sources) $(left_out),$(wildcard src/*/*.c src/*/*/*.c))
@@ -88,7 +88,7 @@ bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
 # Fuzz targets are parts of two programs: ridge-fuzz (libFuzzer) and the driver, which runs them
 # without it. The first and fuzz/driver share sanitized objects; fuzz-driver has those of $(CC).
 fuzz_sources := $(filter-out tests/fuzz/driver.c tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
-fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(fuzz_sources) src/record/symbols/cfi.c $(wildcard src/tensor/weights/*.c) \
+fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(fuzz_sources) src/abi/cfi.c src/record/symbols/elf.c src/record/symbols/line_table.c $(wildcard src/tensor/weights/*.c) \
     $(filter-out src/bench/% src/cmd/% src/abi/% src/machine/% src/device/% src/gen/% src/query/% src/record/% src/tensor/%,$(sources)))
 fuzz_mains := $(BUILD)/fuzz/tests/fuzz/libfuzzer.o $(BUILD)/fuzz/tests/fuzz/driver.o
 fuzz_programs := $(if $(FUZZ_CC),$(BUILD)/fuzz/ridge-fuzz $(BUILD)/fuzz/driver)
@@ -100,6 +100,8 @@ version := $(shell sed -n 's/.*RIDGE_VERSION "\(.*\)"/\1/p' include/ridge.h)
 on_macos := $(if $(MACOS),$(MACOS),$(filter Darwin,$(shell uname -s)))
 probe_library := $(if $(on_macos),libridge-probe.dylib,libridge-probe.so)
 probe_objects := $(probe_sources:%.c=$(BUILD)/%.o)
+# dyld needs the addresses of the functions that it replaces. Weak: the probe loads without Metal.
+probe_libs := $(if $(on_macos),$(if $(MACOS),-F$(BUILD)/sdk/Frameworks) -weak_framework Metal)
 # Interposes malloc(), so it is a library of its own, and only on Linux and without sanitizers.
 memory_library := $(if $(on_macos)$(SAN),,libridge-memory.so)
 preload_objects := $(preload_sources:%.c=$(BUILD)/%.o)
@@ -129,7 +131,7 @@ $(BUILD)/probe-parts.a: $(probe_parts)
 	$(call quiet,AR  )rm -f $@; $(AR) rcs $@ $(probe_parts)
 $(BUILD)/$(probe_library): $(probe_objects) $(BUILD)/probe-parts.a
 	$(call quiet,LINK)$(CC) $(if $(on_macos),-dynamiclib -install_name @rpath/$(probe_library),-shared -Wl$(comma)-soname$(comma)$(probe_library) -Wl$(comma)-z$(comma)nodelete $(if $(SAN),,-Wl$(comma)-z$(comma)defs)) \
-	    $(LDFLAGS) -o $@ $(probe_objects) $(BUILD)/probe-parts.a -ldl -pthread
+	    $(LDFLAGS) -o $@ $(probe_objects) $(BUILD)/probe-parts.a $(probe_libs) -ldl -pthread
 
 $(BUILD)/libridge-memory.so: $(preload_objects) $(BUILD)/$(probe_library)
 	$(call quiet,LINK)$(CC) -shared -static-libgcc -Wl,-soname,libridge-memory.so -Wl,-z,nodelete -Wl,-z,defs \
@@ -154,6 +156,10 @@ $(bench_programs): $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(library)
 
 # Programs that make the recordings of tests/compare.
 $(BUILD)/compare/%: $(BUILD)/tests/compare/%.o $(library)
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
+
+$(BUILD)/corpus/crop: $(BUILD)/tests/corpus/crop.o $(library)
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
 
@@ -248,7 +254,7 @@ bench-overhead: all
 corpus-score: $(BUILD)/ridge
 	RIDGE="$(BUILD)/ridge" python3 -B tests/corpus/score.py --bar
 	RIDGE="$(BUILD)/ridge" python3 -B tests/corpus/whatif_pairs.py --bar
-corpus-generate: all
+corpus-generate: all $(BUILD)/corpus/crop
 	BUILD="$(BUILD)" CC="$(CC)" tests/corpus/generate --out tests/corpus/traces
 
 # How many small faults do the tests notice? By hand: it takes minutes. See tests/mutants/README.md.
@@ -341,6 +347,6 @@ help:
 FORCE:
 .PHONY: all test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install macos wheel uninstall clean help FORCE
 .SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_mains) $(driver_objects) $(embedded_objects:.o=.c)
--include $(objects:.o=.d) $(probe_objects:.o=.d) $(preload_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d)
+-include $(objects:.o=.d) $(probe_objects:.o=.d) $(preload_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d) $(BUILD)/tests/corpus/crop.d
 -include $(fuzz_objects:.o=.d) $(fuzz_mains:.o=.d) $(driver_objects:.o=.d)
 endif

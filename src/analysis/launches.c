@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/key_index.h"
 #include "base/sort.h"
 
 struct rows {
@@ -80,9 +79,8 @@ bool launches_find(const struct model *model, uint32_t device, const struct sele
     size_t capacity = rows.end - rows.first, count = 0, delays;
     int64_t *issued = memory_allocate(capacity, sizeof *issued, status);
     int64_t *ended = memory_allocate(capacity, sizeof *ended, status);
-    uint32_t *kernels_of_call = memory_allocate(capacity, sizeof *kernels_of_call, status);
-    struct key_index calls = {0}; /* by call: index in kernels_of_call */
-    size_t place;
+    enum { ONE = 1, SEVERAL = 2 };
+    uint8_t *kernels_of_call = memory_allocate(trace->call.count, sizeof *kernels_of_call, status);
     bool ok = issued && ended && kernels_of_call;
     for (size_t i = rows.first; i < rows.end && ok; i++) {
         if (!model_selected(model, by_device, i))
@@ -90,11 +88,12 @@ bool launches_find(const struct model *model, uint32_t device, const struct sele
         uint32_t call = model->launch[i];
         if (trace->activity.kind[i] == ACTIVITY_KERNEL) {
             count_kernel(model, i, launches);
-            ok = call == NO_ROW || key_index_find(&calls, call, &place, status);
-            if (ok && call != NO_ROW && kernels_of_call[place]++ == 0) {
+            if (call != NO_ROW && kernels_of_call[call] == 0) {
                 launches->calls++;
                 launches->call_total += trace->call.duration[call];
             }
+            if (call != NO_ROW)
+                kernels_of_call[call] = kernels_of_call[call] ? SEVERAL : ONE;
         }
         if (call != NO_ROW) {
             issued[count] = trace->call.start[call];
@@ -109,14 +108,12 @@ bool launches_find(const struct model *model, uint32_t device, const struct sele
             launches->delay_median = sort_select(issued, delays, delays / 2);
         for (size_t i = rows.first; i < rows.end; i++)
             if (trace->activity.kind[i] == ACTIVITY_KERNEL && model->launch[i] != NO_ROW &&
-                model_selected(model, by_device, i) &&
-                key_index_find(&calls, model->launch[i], &place, status)) /* it exists */
-                launches->graph_kernels += kernels_of_call[place] > 1;
+                model_selected(model, by_device, i))
+                launches->graph_kernels += kernels_of_call[model->launch[i]] == SEVERAL;
     }
     memory_free(issued);
     memory_free(ended);
     memory_free(kernels_of_call);
-    key_index_finish(&calls);
     return ok;
 }
 

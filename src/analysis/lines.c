@@ -5,37 +5,84 @@
 #include <string.h>
 
 #include "analysis/gaps.h"
+#include "base/array.h"
 #include "base/checksum.h"
 #include "base/map.h"
 #include "base/memory.h"
 
 bool lines_is_library(struct text file) {
-    return text_starts(file, "<") || text_find(file, "/site-packages/") >= 0 ||
-           text_find(file, "/dist-packages/") >= 0 || text_find(file, "/lib/python3") >= 0;
+    static const char *const starts[] = {"<", "/usr/include/", "/usr/lib/", "/usr/src/", "/rustc/"};
+    static const char *const parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3",
+                                        "/.cargo/registry/"};
+    for (size_t i = 0; i < ARRAY_COUNT(starts); i++)
+        if (text_starts(file, starts[i]))
+            return true;
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
+        if (text_find(file, parts[i]) >= 0)
+            return true;
+    return false;
+}
+
+/* The C library and the interpreter may have debug information with any paths. */
+static bool is_system_module(struct text module) {
+    static const char *const starts[] = {"libc.so",   "libc-",      "libpthread", "ld-linux",
+                                         "libstdc++", "libpython3", "python3"};
+    for (size_t i = 0; i < ARRAY_COUNT(starts); i++)
+        if (text_starts(module, starts[i]))
+            return true;
+    return false;
+}
+
+/* What a frame and its callers are. */
+enum { FRAME_OWN = 1, FRAME_PYTHON = 2 };
+
+/* By string: 1 + whether it is a library's, as the name of a file or of a module. */
+struct library_names {
+    uint8_t *files, *modules;
+};
+
+static bool is_library_frame(const struct trace *trace, const struct library_names *names,
+                             uint32_t row) {
+    uint32_t file = trace->stack.file[row], module = trace->stack.module[row];
+    if (!names->files[file])
+        names->files[file] = lines_is_library(trace_text(trace, file)) ? 2 : 1;
+    if (!names->modules[module])
+        names->modules[module] = is_system_module(trace_text(trace, module)) ? 2 : 1;
+    return names->files[file] == 2 || names->modules[module] == 2;
+}
+
+/* Below a Python frame only Python frames name a line: the interpreter may have lines as well. */
+static void find_own_frame(const struct trace *trace, const struct library_names *names,
+                           uint32_t row, uint32_t *rows, uint8_t *kinds) {
+    uint32_t parent = trace->stack.parent[row];
+    bool is_python = text_is(trace_text(trace, trace->stack.module[row]), STACK_PYTHON);
+    rows[row] = rows[parent];
+    kinds[row] = kinds[parent];
+    if (!trace->stack.line[row] || (!is_python && kinds[parent] & FRAME_PYTHON))
+        return;
+    bool is_first = is_python && !(kinds[parent] & FRAME_PYTHON);
+    bool is_own = !is_library_frame(trace, names, row);
+    if (is_own || is_first || !(kinds[parent] & FRAME_OWN)) {
+        rows[row] = row;
+        kinds[row] = (uint8_t)((is_own ? FRAME_OWN : 0) | (is_python ? FRAME_PYTHON : 0));
+    }
 }
 
 uint32_t *lines_own_frames(const struct trace *trace, struct status *status) {
     size_t count = trace->stack.count;
     uint32_t *rows = memory_allocate(count + 1, sizeof *rows, status);
-    uint8_t *own = memory_allocate(count + 1, 1, status);
-    uint8_t *library = memory_allocate(trace->strings.count + 1, 1, status);
-    if (!rows || !own || !library) {
+    uint8_t *kinds = memory_allocate(count + 1, 1, status);
+    struct library_names names = {memory_allocate(trace->strings.count + 1, 1, status),
+                                  memory_allocate(trace->strings.count + 1, 1, status)};
+    if (!rows || !kinds || !names.files || !names.modules) {
         memory_free(rows);
         rows = NULL;
     }
-    for (uint32_t i = 1; rows && i < count; i++) {
-        uint32_t parent = trace->stack.parent[i], file = trace->stack.file[i];
-        if (!library[file])
-            library[file] = lines_is_library(trace_text(trace, file)) ? 2 : 1;
-        rows[i] = rows[parent];
-        own[i] = own[parent];
-        if (trace->stack.line[i] && (library[file] == 1 || !own[parent])) {
-            rows[i] = i;
-            own[i] = library[file] == 1;
-        }
-    }
-    memory_free(own);
-    memory_free(library);
+    for (uint32_t i = 1; rows && i < count; i++)
+        find_own_frame(trace, &names, i, rows, kinds);
+    memory_free(kinds);
+    memory_free(names.files);
+    memory_free(names.modules);
     return rows;
 }
 
@@ -131,6 +178,21 @@ static void add_activities(struct finder *finder, const struct selection *by_dev
     }
 }
 
+static void add_samples(struct finder *finder, const struct selection *selection) {
+    const struct trace *trace = finder->model->trace;
+    struct lines *lines = finder->lines;
+    for (size_t i = 0; i < trace->sample.count; i++) {
+        if (selection && !selection_contains(selection, trace->sample.time[i]))
+            continue;
+        uint32_t line = lines->line_of[trace->sample.stack[i]];
+        lines->cpu_time += trace->sample.weight[i];
+        if (!line)
+            continue;
+        lines->list[line - 1].cpu_time += trace->sample.weight[i];
+        lines->named_cpu_time += trace->sample.weight[i];
+    }
+}
+
 static bool add_idle(struct finder *finder, const struct host *host,
                      const struct selection *by_device, struct status *status) {
     const struct model *model = finder->model;
@@ -163,10 +225,12 @@ static int by_time(const void *a, const void *b) {
         return mine < other ? 1 : -1;
     if (x->call_time != y->call_time)
         return x->call_time < y->call_time ? 1 : -1;
+    if (x->cpu_time != y->cpu_time)
+        return x->cpu_time < y->cpu_time ? 1 : -1;
     return x->frame < y->frame ? -1 : 1;
 }
 
-/* Sorts the list, leaves out lines without calls, and renumbers. */
+/* Sorts the list, leaves out lines without calls and samples, and renumbers. */
 static bool rank(struct lines *lines, size_t stacks, struct status *status) {
     uint32_t *place = memory_allocate(lines->count + 1, sizeof *place, status);
     if (!place)
@@ -183,7 +247,8 @@ static bool rank(struct lines *lines, size_t stacks, struct status *status) {
         if (lines->line_of[i])
             lines->line_of[i] = (uint32_t)*map_find(&ranks, place[lines->line_of[i] - 1]);
     while (lines->count && lines->list[lines->count - 1].calls == 0 &&
-           lines->list[lines->count - 1].activities == 0)
+           lines->list[lines->count - 1].activities == 0 &&
+           lines->list[lines->count - 1].cpu_time == 0)
         lines->count--;
     for (size_t i = 0; i < stacks; i++)
         if (lines->line_of[i] > lines->count)
@@ -204,6 +269,7 @@ bool lines_find(const struct model *model, const struct host *host,
     if (ok && lines->count) {
         add_calls(&finder, of_host);
         add_activities(&finder, by_device);
+        add_samples(&finder, of_host);
         ok = add_idle(&finder, host, by_device, status) &&
              rank(lines, model->trace->stack.count, status);
     }

@@ -1,7 +1,8 @@
-/* Which lines of the program cause device work, idle time and waits?
+/* Which lines of the program cause device work, idle time, waits and CPU time?
  *
- * A call belongs to a line: the innermost frame of its stack that is the program's own code and not
- * an installed package or Python's library. Where there is none, it is the innermost frame.
+ * A call or sample belongs to a line: the innermost frame of its stack that is the program's own
+ * code and not an installed package or a library of the language. Where there is none, it is the
+ * innermost frame. In a Python program it is a Python frame.
  */
 #ifndef RIDGE_ANALYSIS_LINES_H
 #define RIDGE_ANALYSIS_LINES_H
@@ -18,6 +19,7 @@ struct source_line {
     uint64_t waits;      /* synchronizing calls */
     int64_t wait_time;
     int64_t call_time; /* of all calls */
+    int64_t cpu_time;  /* that samples of this line stand for */
 };
 
 struct lines {
@@ -29,9 +31,11 @@ struct lines {
     int64_t device_time;  /* of all activities in the selection */
     int64_t named_time;   /* of those with a line */
     int64_t idle;         /* of all devices */
+    int64_t cpu_time;     /* that all samples stand for */
+    int64_t named_cpu_time;
 };
 
-/* Whether a file belongs to Python or to an installed package. */
+/* Whether a file belongs to the language or to an installed package. */
 bool lines_is_library(struct text file);
 /* By row of trace->stack: the row of the frame that names the line; 0: no frame has a line. Free
  * with memory_free(). */

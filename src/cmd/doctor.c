@@ -36,6 +36,7 @@
 #include "device/device.h"
 #include "record/environment.h"
 #include "record/perf/perf.h"
+#include "record/python/python_reader.h"
 #include "spool/spool.h"
 
 /* ---- Child process ----------------------------------------------------------------------- */
@@ -386,10 +387,12 @@ void doctor_gather(struct doctor_facts *facts) {
     try_perf(&facts->sampling, &facts->hardware_counters);
     facts->paranoid = read_paranoid();
     facts->kernel_symbols = kernel_shows_addresses();
+    facts->reads_memory = python_reader_is_permitted();
     gather_python(facts);
     find_program("ncu", &facts->ncu);
     find_program("nsys", &facts->nsys);
     find_program("xctrace", &facts->xctrace);
+    doctor_gather_xctrace(facts);
 }
 
 /* ---- Checks ------------------------------------------------------------------------------ */
@@ -469,17 +472,21 @@ static void check_kernel_symbols(const struct doctor_facts *facts, struct doctor
 }
 
 static void check_python(const struct doctor_facts *facts, struct doctor_finding *finding) {
-    bool names = facts->python_major > 3 || (facts->python_major == 3 && facts->python_minor >= 12);
+    bool is_known =
+        facts->python_major == 3 && facts->python_minor >= 8 && facts->python_minor <= 14;
     if (!facts->python.there)
         step(finding, "python3 was not found in PATH; programs with their own interpreter are "
                       "still recorded");
     else if (!facts->sampling.there)
         step(finding, "needs cpu sampling");
-    else if (names)
-        found(finding, "Python %s", facts->python.version);
-    else
-        step(finding, "Python %s shows only C functions; run the program with Python 3.12 or later",
+    else if (!is_known)
+        step(finding, "Python %s shows only C functions; run the program with Python 3.8 to 3.14",
              facts->python.version);
+    else if (!facts->reads_memory)
+        step(finding, "the memory of other processes cannot be read; sudo sysctl "
+                      "kernel.yama.ptrace_scope=1");
+    else
+        found(finding, "Python %s", facts->python.version);
 }
 
 /* Hardware counters of kernels, which Nsight Compute reads. */
@@ -521,17 +528,6 @@ static void check_vulkan(const struct doctor_facts *facts, struct doctor_finding
         found(finding, "%s; WebGPU (wgpu, Dawn) included", facts->vulkan.version);
 }
 
-static void check_metal(const struct doctor_facts *facts, struct doctor_finding *finding) {
-    if (!facts->is_macos)
-        step(finding, "only on macOS; ridge imports exports of xctrace");
-    else if (!facts->xctrace.there)
-        step(finding, "xctrace was not found; xcode-select --install");
-    else
-        step(finding,
-             "record with xcrun xctrace record --template 'Metal System Trace', and import "
-             "its export");
-}
-
 static void check_nsys(const struct doctor_facts *facts, struct doctor_finding *finding) {
     if (facts->reads_sqlite)
         found(finding, "SQLite exports%s%s", facts->nsys.there ? "; " : "",
@@ -558,7 +554,7 @@ const struct doctor_row doctor_rows[] = {
     {"kernel symbols", false, check_kernel_symbols},
     {"python functions", false, check_python},
     {"gpu counters", false, check_gpu_counters},
-    {"metal", false, check_metal},
+    {"metal", true, doctor_check_metal},
     {"nsys traces", false, check_nsys},
     {"xctrace traces", false, check_instruments},
     {0},

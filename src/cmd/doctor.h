@@ -32,10 +32,13 @@ struct doctor_facts {
     bool kernel_symbols; /* /proc/kallsyms shows addresses */
     struct fact python;
     unsigned python_major, python_minor;
+    bool reads_memory; /* of its children */
     struct fact opencl, vulkan;
-    struct fact opencl_layers;      /* the ICD loader loads the probe as a layer */
-    struct fact ncu, nsys, xctrace; /* other tools, by their path */
-    bool reads_sqlite, reads_xml;   /* in this build */
+    struct fact opencl_layers;                /* the ICD loader loads the probe as a layer */
+    struct fact ncu, nsys, xctrace;           /* other tools, by their path */
+    struct fact instruments;                  /* xctrace runs: Xcode is there */
+    int developer_mode, integrity_protection; /* of macOS: 1, 0, or -1 when unknown */
+    bool reads_sqlite, reads_xml;             /* in this build */
 };
 enum { PARANOID_UNKNOWN = -1000 };
 
@@ -62,6 +65,9 @@ struct doctor_row {
     bool records;
     doctor_check *check;
 };
+/* In doctor_xctrace.c: facts->xctrace is known. */
+void doctor_gather_xctrace(struct doctor_facts *facts);
+doctor_check doctor_check_metal;
 extern const struct doctor_row doctor_rows[]; /* terminated by a row without a name */
 void doctor_examine(const struct doctor_facts *facts, const struct doctor_row *row,
                     struct doctor_finding *finding);

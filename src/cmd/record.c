@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cmd/peaks_option.h"
+#include "record/python/python_reader.h"
 
 enum { SAMPLE_RATE = 999, SAMPLE_RATE_MAX = 20000 };
 
@@ -69,10 +70,12 @@ static bool read_sampling(const struct command_line *line, struct record_options
                           struct status *status) {
     options->perf.rate = SAMPLE_RATE;
     options->perf.counters = true;
+    options->python_trampolines = !python_reader_is_permitted();
     if (is_given(line, "stacks", "fp"))
         options->perf.stacks = PERF_STACKS_FP;
     options->no_sampling = command_flag(line, "no-sampling") || options->backend == RECORD_CUDA ||
-                           options->backend == RECORD_OPENCL || options->backend == RECORD_VULKAN;
+                           options->backend == RECORD_OPENCL || options->backend == RECORD_VULKAN ||
+                           options->backend == RECORD_METAL;
     if (!command_count(line, "sample-rate", &options->perf.rate, status))
         return false;
     if (options->perf.rate > SAMPLE_RATE_MAX)
@@ -104,6 +107,8 @@ static const char **read_variables(const struct command_line *line, struct statu
 static bool read_process(const struct command_line *line, struct record_options *options,
                          struct status *status) {
     const char *given = command_value(line, "pid");
+    if (!given)
+        given = command_value(line, "attach");
     int64_t pid;
     if (!given)
         return options->command[0] || status_fail(status, STATUS_USAGE,
@@ -129,11 +134,13 @@ static bool read_options(const struct command_line *line, struct record_options 
         .command = (char *const *)command_arguments(line, NULL),
         .output = command_value(line, "output"),
         .replace = command_flag(line, "force"),
-        .backend = is_given(line, "backend", "cuda")     ? RECORD_CUDA
-                   : is_given(line, "backend", "opencl") ? RECORD_OPENCL
-                   : is_given(line, "backend", "vulkan") ? RECORD_VULKAN
-                   : is_given(line, "backend", "cpu")    ? RECORD_CPU
-                                                         : RECORD_AUTO,
+        .backend = is_given(line, "backend", "cuda")      ? RECORD_CUDA
+                   : is_given(line, "backend", "opencl")  ? RECORD_OPENCL
+                   : is_given(line, "backend", "vulkan")  ? RECORD_VULKAN
+                   : is_given(line, "backend", "metal")   ? RECORD_METAL
+                   : is_given(line, "backend", "cpu")     ? RECORD_CPU
+                   : is_given(line, "backend", "xctrace") ? RECORD_XCTRACE
+                                                          : RECORD_AUTO,
         .capture_range = command_value(line, "capture-range"),
         .memory = command_flag(line, "memory"),
         .graph_nodes = is_given(line, "graph", "node"),
@@ -186,8 +193,10 @@ bool record_run(const struct command_line *line, struct record_summary *summary,
     bool ok = variables && read_options(line, &options, &status);
     if (ok) {
         options.variables = variables;
-        ok = options.attach ? record_attach(&options, summary, &status)
-                            : record_program(&options, summary, &status);
+        ok = record_uses_xctrace(line, &options)
+                 ? record_run_xctrace(line, &options, summary, &status)
+             : options.attach ? record_attach(&options, summary, &status)
+                              : record_program(&options, summary, &status);
     }
     if (!ok && options.attach) {
         *exit_status = command_fail(line, &status);
@@ -197,11 +206,13 @@ bool record_run(const struct command_line *line, struct record_summary *summary,
             *exit_status = summary->target.exec_status;
     } else if (!ok) {
         *exit_status = run_unrecorded(line, &status);
-    } else if (!command_flag(line, "quiet")) {
+    } else if (!command_flag(line, "quiet") || summary->no_trace) {
         print_summary(summary);
     }
     memory_free(variables);
-    return ok;
+    if (ok && summary->no_trace)
+        *exit_status = EXIT_ERROR; /* that of the program is not known */
+    return ok && !summary->no_trace;
 }
 
 static int record_main(const struct command_line *line) {
@@ -216,6 +227,7 @@ static int record_main(const struct command_line *line) {
 
 static const struct command_option options[] = {
     {"pid", 'p', "PID", "record a running process instead of a command"},
+    {"attach", 0, "PID", "the same as -p"},
     RECORD_ARGUMENTS,
     {0},
 };
@@ -234,6 +246,9 @@ const struct command command_record = {
         "With -p a running process and its children are recorded until they end, --duration has "
         "passed, or Ctrl-C: stack samples, thread states and memory. The process continues "
         "unchanged.\n\n"
+        "On macOS the recorder is Apple's xctrace (--backend xctrace): Metal System Trace and Time "
+        "Profiler, and with --memory Allocations. Its recording is imported at once; --keep keeps "
+        "the .trace bundle. --duration then also ends the program.\n\n"
         "At the end three lines on standard error report what was recorded, what was lost and what "
         "recording cost. 'ridge doctor' checks what can be recorded on this machine.",
     .examples = "ridge record -- python train.py\tto python-PID.ridge\n"

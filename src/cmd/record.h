@@ -10,7 +10,7 @@
 #define RECORD_ARGUMENTS \
     {"output", 'o', "FILE", "the trace (default: PROGRAM-%p.ridge); %p pid, %h host, %r rank"}, \
     {"force", 'f', NULL, "replace FILE if it exists"}, \
-    {"backend", 0, "auto|cuda|opencl|vulkan|cpu", "all sources (default), or only one of them"}, \
+    {"backend", 0, "auto|cuda|opencl|vulkan|metal|xctrace|cpu", "all sources (default; on macOS xctrace), or only one"}, \
     {"delay", 0, "SECONDS", "start recording after SECONDS"}, \
     {"duration", 0, "SECONDS", "stop recording after SECONDS; the program continues"}, \
     {"capture-range", 0, "RANGE", "record only inside cudaProfilerApi or nvtx:NAME"}, \
@@ -21,9 +21,10 @@
     {"stacks", 0, "dwarf|fp", "unwind with DWARF CFI (default) or frame pointers"}, \
     {"memory", 0, NULL, "sample the heap: which functions allocate, and what is never freed"}, \
     {"graph", 0, "node|graph", "record each node of CUDA graphs, or each launch (default)"}, \
-    {"python-lines", 0, "off|waits|all", "Python lines of no call, all but launches, or all (default)"}, \
+    {"python-lines", 0, "off|waits|all", "lines (Python or native) of no call, all but launches, or all (default)"}, \
     {"vulkan", 0, "group|dispatch", "time groups of Vulkan commands (default), or each one"}, \
     {"env", 0, "NAME=VALUE", "set an environment variable of the program; repeatable"}, \
+    {"keep", 0, NULL, "keep the .trace bundle of xctrace beside the trace"}, \
     {"store-env", 0, NULL, "store the environment in the trace"}, \
     {"quiet", 'q', NULL, "do not print the summary"}
 /* clang-format on */
@@ -32,5 +33,11 @@
  * call target_exit_alike(&summary->target). Otherwise the error has been printed and *exit_status
  * is ridge's own. */
 bool record_run(const struct command_line *line, struct record_summary *summary, int *exit_status);
+
+/* Records with xctrace and imports its bundle; fails as record_program() does. */
+bool record_run_xctrace(const struct command_line *line, const struct record_options *options,
+                        struct record_summary *summary, struct status *status);
+/* Whether this recording is one for xctrace: --backend xctrace, or a Mac where it works. */
+bool record_uses_xctrace(const struct command_line *line, const struct record_options *options);
 
 #endif

@@ -1,327 +1,481 @@
-/* Patterns that an expert recognizes by the kernels of a run, and what to write instead. One row
- * each: the kernels, the share of the kernel time that they must have, kernels that rule it out,
- * the findings that the fix belongs to, and the finding to add if none of them was made.
- *
- * A row promises no gain unless removing its kernels is what the fix does.
- */
+/* Recognizes the rows of the catalogue by the names of the judged part: each name once, then each
+ * call and sample by the frames of its stack. */
+#include <string.h>
+
+#include "diagnose/catalogue.h"
+
 #include "base/array.h"
 #include "base/memory.h"
 #include "diagnose/diagnosis.h"
 
-enum { PARTS = 4 };
-#define ON(kind) (1ull << FINDING_##kind)
-#define LAUNCHES (ON(LAUNCH_BOUND) | ON(TINY_KERNELS) | ON(HOST_BOUND))
-#define WAITS (ON(SYNC_IN_LOOP) | LAUNCHES)
-
-static const struct pattern {
-    enum framework framework;   /* FRAMEWORK_CUDA: any */
-    const char *kernels[PARTS]; /* parts of names; their share is summed */
-    bool all;                   /* a kernel of every part must be there */
-    double min_share;
-    const char *unless[PARTS];   /* parts of names that rule the pattern out */
-    uint64_t belongs;            /* findings whose fix it is */
-    enum finding_kind otherwise; /* FINDING_COUNT: none */
-    bool removes;                /* the fix removes exactly these kernels */
-    enum effort effort;
-    const char *what, *words;
-} patterns[] = {
-    {FRAMEWORK_TORCH,
-     {"oftmax", "oftMax"},
-     false,
-     0.15,
-     {"flash", "sdpa", "fmha", "nll_loss"},
-     ON(MEMORY_BOUND),
-     FINDING_MEMORY_BOUND,
-     false,
-     EFFORT_LINES,
-     "softmax kernels between matrix products",
-     "Compute attention with torch.nn.functional.scaled_dot_product_attention, which does not "
-     "write "
-     "the scores to memory"},
-    {FRAMEWORK_TORCH,
-     {"nchwToNhwc", "nhwcToNchw"},
-     false,
-     0.08,
-     {NULL},
-     ON(MEMORY_BOUND),
-     FINDING_MEMORY_BOUND,
-     true,
-     EFFORT_LINES,
-     "layout conversions around convolutions",
-     "Keep the model and its input in channels_last (.to(memory_format=torch.channels_last)), so "
-     "that no layout is converted"},
-    {FRAMEWORK_TORCH,
-     {"batch_norm_transform_input", "bn_fw_inf"},
-     false,
-     0.10,
-     {NULL},
-     ON(MEMORY_BOUND),
-     FINDING_MEMORY_BOUND,
-     false,
-     EFFORT_LINES,
-     "batch norm in inference",
-     "Fold batch norm into the convolution before inference "
-     "(torch.nn.utils.fusion.fuse_conv_bn_eval, or torch.compile)"},
-    {FRAMEWORK_TORCH,
-     {"indexFuncLargeIndex", "indexFuncSmallIndex", "scatter_add", "index_add"},
-     false,
-     0.3,
-     {NULL},
-     ON(LATENCY_BOUND) | ON(MEMORY_BOUND),
-     FINDING_LATENCY_BOUND,
-     false,
-     EFFORT_LINES,
-     "index_add and scatter kernels, which add with atomics",
-     "Where many rows add to few, sort by index and reduce segments (torch.segment_reduce), or "
-     "multiply by a one-hot matrix: atomics to one address run one after another"},
-    {FRAMEWORK_TORCH,
-     {"CatArrayBatchedCopy"},
-     false,
-     0.2,
-     {NULL},
-     ON(MEMORY_BOUND),
-     FINDING_MEMORY_BOUND,
-     false,
-     EFFORT_LINES,
-     "kernels of torch.cat",
-     "Preallocate the tensor and write into it (a KV cache: StaticCache, index_copy_) instead of "
-     "torch.cat in every step"},
-    {FRAMEWORK_CUDA,
-     {"cupy_add__", "cupy_multiply__", "cupy_subtract__", "cupy_true_divide__"},
-     false,
-     0.3,
-     {NULL},
-     ON(MEMORY_BOUND) | LAUNCHES,
-     FINDING_MEMORY_BOUND,
-     false,
-     EFFORT_LINES,
-     "element-wise kernels of CuPy, one for each operation",
-     "Fuse the expression with @cupy.fuse() or write it as one cupy.ElementwiseKernel"},
-    {FRAMEWORK_TORCH,
-     {"addcdiv", "addcmul", "sqrt_kernel"},
-     true,
-     0.15,
-     {"multi_tensor_apply", "FusedAdam", "fused_adam"},
-     LAUNCHES,
-     FINDING_COUNT,
-     false,
-     EFFORT_SETTING,
-     "an optimizer that steps tensor by tensor",
-     "Use the fused optimizer (torch.optim.AdamW(..., fused=True), or foreach=True)"},
-    {FRAMEWORK_TORCH,
-     {"NormTwoOps", "reciprocal_kernel"},
-     true,
-     0.15,
-     {"multi_tensor_apply"},
-     LAUNCHES,
-     FINDING_COUNT,
-     false,
-     EFFORT_SETTING,
-     "norms tensor by tensor",
-     "Clip all gradients at once (torch.nn.utils.clip_grad_norm_(..., foreach=True))"},
-    {FRAMEWORK_TORCH,
-     {"write_indices", "onzero"},
-     false,
-     0.01,
-     {NULL},
-     WAITS | ON(COMPILATION),
-     FINDING_COUNT,
-     false,
-     EFFORT_LINES,
-     "nonzero and boolean masks",
-     "Use torch.where or masked_fill instead of boolean masks and nonzero(), whose size the host "
-     "must wait for"},
-    {FRAMEWORK_TORCH,
-     {"embedding_backward", "embedding_dense", "compute_grad_weight"},
-     false,
-     0.2,
-     {NULL},
-     ON(MEMORY_BOUND) | ON(LATENCY_BOUND),
-     FINDING_MEMORY_BOUND,
-     false,
-     EFFORT_SETTING,
-     "gradients of embeddings",
-     "Use sparse gradients (nn.Embedding(sparse=True) with torch.optim.SparseAdam)"},
-    {FRAMEWORK_TORCH,
-     {"FillFunctor"},
-     false,
-     0.15,
-     {NULL},
-     ON(MEMORY_BOUND),
-     FINDING_MEMORY_BOUND,
-     false,
-     EFFORT_SETTING,
-     "kernels that fill tensors",
-     "Do not fill what is overwritten: zero_grad(set_to_none=True), torch.empty instead of "
-     "torch.zeros"},
-    {FRAMEWORK_TORCH,
-     {"direct_copy_kernel"},
-     false,
-     0.25,
-     {NULL},
-     ON(MEMORY_BOUND),
-     FINDING_MEMORY_BOUND,
-     false,
-     EFFORT_LINES,
-     "kernels that copy tensors",
-     "Avoid copies between layouts and types (.contiguous(), .to(dtype), reshape of a transposed "
-     "tensor) in the loop"},
-    {FRAMEWORK_TORCH,
-     {"im2col", "col2im"},
-     false,
-     0.08,
-     {NULL},
-     ON(MEMORY_BOUND),
-     FINDING_MEMORY_BOUND,
-     false,
-     EFFORT_SETTING,
-     "im2col kernels",
-     "Let cuDNN compute the convolutions (torch.backends.cudnn.enabled=True)"},
-    {FRAMEWORK_TORCH,
-     {"distribution_elementwise", "fused_dropout"},
-     false,
-     0.15,
-     {NULL},
-     ON(MEMORY_BOUND),
-     FINDING_MEMORY_BOUND,
-     false,
-     EFFORT_LINES,
-     "random numbers and dropout",
-     "Fuse dropout with its neighbours (torch.compile), or generate random numbers ahead"},
-    {FRAMEWORK_TORCH,
-     {"kDequantize", "dequantize_block"},
-     false,
-     0.15,
-     {NULL},
-     ON(MEMORY_BOUND),
-     FINDING_MEMORY_BOUND,
-     false,
-     EFFORT_LINES,
-     "dequantization kernels",
-     "Use a kernel that multiplies quantized weights directly (torchao, Marlin) instead of "
-     "dequantizing them first"},
+/* A bit for each row. */
+enum { MASK_WORDS = CATALOGUE_ROWS_MAX / 64 };
+struct mask {
+    uint64_t bits[MASK_WORDS];
 };
 
-struct matches {
-    int64_t time[ARRAY_COUNT(patterns)];
-    bool present[ARRAY_COUNT(patterns)][PARTS];
-    bool excluded[ARRAY_COUNT(patterns)];
-    uint32_t top[ARRAY_COUNT(patterns)]; /* string id of the largest kernel */
-    int64_t top_time[ARRAY_COUNT(patterns)];
+/* Of a row's clauses. */
+struct tally {
+    double amount[CATALOGUE_CLAUSES];
+    double by_time, by_count; /* of the first clause: shares of the kernel time and number */
+    bool excluded;
+    uint32_t top; /* string id of the largest kernel */
+    int64_t top_time;
 };
 
-static void match_name(struct matches *matches, struct text name, uint32_t id, int64_t time) {
-    for (size_t i = 0; i < ARRAY_COUNT(patterns); i++) {
-        bool found = false;
-        for (unsigned part = 0; part < PARTS; part++) {
-            const char *kernel = patterns[i].kernels[part], *other = patterns[i].unless[part];
-            bool here = kernel && text_find(name, kernel) >= 0;
-            matches->present[i][part] |= here;
-            matches->excluded[i] |= other && text_find(name, other) >= 0;
-            found |= here;
+struct matcher {
+    struct diagnosis *diagnosis;
+    struct tally *tallies;
+    struct mask *of_string; /* by string id: rows with a clause about code that has it */
+    struct mask *excludes;  /* by string id: rows that it rules out */
+    bool *known;            /* by string id */
+    struct mask *of_stack;  /* by row of trace->stack, callers included */
+};
+
+static bool has_any(struct text name, const char *words) {
+    while (words && *words) {
+        const char *end = strchr(words, '|');
+        struct text word = {words, end ? (size_t)(end - words) : strlen(words)};
+        for (size_t at = 0; at + word.length <= name.length; at++)
+            if (name.data[at] == word.data[0] &&
+                memcmp(name.data + at, word.data, word.length) == 0)
+                return true;
+        words = end ? end + 1 : NULL;
+    }
+    return false;
+}
+
+static bool is_for(const struct matcher *matcher, const struct pattern *row) {
+    return row->framework == FRAMEWORK_CUDA ||
+           row->framework == matcher->diagnosis->facts.framework;
+}
+
+/* Adds to all clauses of that kind that have the name; returns whether the first clause has. */
+static void add_name(struct matcher *matcher, enum catalogue_where where, uint32_t name,
+                     double amount, double time, double count) {
+    struct text text = trace_text(matcher->diagnosis->trace, name);
+    for (size_t i = 0; i < catalogue_row_count; i++) {
+        const struct pattern *row = &catalogue_rows[i];
+        struct tally *tally = &matcher->tallies[i];
+        if (!is_for(matcher, row))
+            continue;
+        tally->excluded |= has_any(text, row->unless);
+        for (unsigned c = 0; c < CATALOGUE_CLAUSES; c++) {
+            if (row->all[c].where != where || !has_any(text, row->all[c].words))
+                continue;
+            tally->amount[c] += amount;
+            tally->by_time += c == 0 ? time : 0;
+            tally->by_count += c == 0 ? count : 0;
         }
-        if (found && time > matches->top_time[i]) {
-            matches->top_time[i] = time;
-            matches->top[i] = id;
-        }
-        matches->time[i] += found ? time : 0;
     }
 }
 
-/* Kernel time of the judged part by name, then each name once. */
-static bool find_matches(struct diagnosis *diagnosis, struct matches *matches) {
+struct kernel_sum {
+    int64_t time;
+    uint64_t count;
+};
+
+static void note_top(struct matcher *matcher, uint32_t name, int64_t time) {
+    struct text text = trace_text(matcher->diagnosis->trace, name);
+    for (size_t i = 0; i < catalogue_row_count; i++) {
+        const struct clause *first = &catalogue_rows[i].all[0];
+        struct tally *tally = &matcher->tallies[i];
+        if ((first->where == CATALOGUE_KERNELS || first->where == CATALOGUE_LAUNCHES) &&
+            time > tally->top_time && has_any(text, first->words)) {
+            tally->top_time = time;
+            tally->top = name;
+        }
+    }
+}
+
+static bool match_kernels(struct matcher *matcher) {
+    const struct diagnosis *diagnosis = matcher->diagnosis;
     const struct model *model = diagnosis->source->model;
     const struct trace *trace = diagnosis->trace;
     const struct diagnose_device *device = &diagnosis->source->devices[0];
-    int64_t *by_name =
-        memory_allocate(trace->strings.count + 1, sizeof *by_name, diagnosis->status);
-    diagnosis->failed |= !by_name;
+    const struct kernel_facts *all = &diagnosis->facts.kernels;
+    struct kernel_sum *sums =
+        memory_allocate(trace->strings.count + 1, sizeof *sums, diagnosis->status);
     for (size_t i = model->device_first[device->id];
-         by_name && i < model->device_first[device->id + 1]; i++)
+         sums && i < model->device_first[device->id + 1]; i++)
         if (trace->activity.kind[i] == ACTIVITY_KERNEL &&
-            selection_contains(device->selection, trace->activity.start[i]))
-            by_name[trace->activity.name[i]] += trace->activity.duration[i];
-    for (uint32_t name = 0; by_name && name < trace->strings.count; name++)
-        if (by_name[name])
-            match_name(matches, trace_text(trace, name), name, by_name[name]);
-    memory_free(by_name);
-    return by_name != NULL;
+            selection_contains(device->selection, trace->activity.start[i])) {
+            sums[trace->activity.name[i]].time += trace->activity.duration[i];
+            sums[trace->activity.name[i]].count++;
+        }
+    for (uint32_t name = 0; sums && name < trace->strings.count; name++)
+        if (sums[name].count) {
+            double time = share_of(sums[name].time, all->total_time);
+            double count = (double)sums[name].count / (double)all->count;
+            add_name(matcher, CATALOGUE_KERNELS, name, time, time, count);
+            add_name(matcher, CATALOGUE_LAUNCHES, name, count, time, count);
+            note_top(matcher, name, sums[name].time);
+        }
+    memory_free(sums);
+    return sums != NULL;
 }
 
-static bool is_recognized(const struct diagnosis *diagnosis, const struct matches *matches,
-                          size_t row) {
-    const struct pattern *pattern = &patterns[row];
-    const struct facts *facts = &diagnosis->facts;
-    if (matches->excluded[row] || matches->time[row] == 0 ||
-        (pattern->framework != FRAMEWORK_CUDA && pattern->framework != facts->framework))
+static void match_operators(struct matcher *matcher) {
+    const struct ranges *ranges = matcher->diagnosis->source->ranges;
+    for (size_t i = 0; i < ranges->count; i++)
+        add_name(
+            matcher, CATALOGUE_OPERATORS, ranges->groups[i].name,
+            share_of(ranges->groups[i].host_time, matcher->diagnosis->verdict->time),
+            share_of(ranges->groups[i].device_time, matcher->diagnosis->facts.kernels.total_time),
+            0);
+}
+
+static bool is_judged_call(const struct matcher *matcher, size_t call) {
+    const struct diagnosis *diagnosis = matcher->diagnosis;
+    int64_t start = diagnosis->trace->call.start[call];
+    return !diagnosis->source->model->call_nested[call] && start >= diagnosis->facts.host_start &&
+           start < diagnosis->facts.host_end;
+}
+
+static bool match_calls(struct matcher *matcher) {
+    const struct diagnosis *diagnosis = matcher->diagnosis;
+    const struct trace *trace = diagnosis->trace;
+    uint64_t *counts = memory_allocate(trace->strings.count + 1, sizeof *counts, diagnosis->status);
+    size_t steps = diagnosis->source->step_count ? diagnosis->source->step_count : 1;
+    for (size_t i = 0; counts && i < trace->call.count; i++)
+        if (is_judged_call(matcher, i))
+            counts[trace->call.name[i]]++;
+    for (uint32_t name = 0; counts && name < trace->strings.count; name++)
+        if (counts[name])
+            add_name(matcher, CATALOGUE_CALLS, name, (double)counts[name] / (double)steps, 0, 0);
+    memory_free(counts);
+    return counts != NULL;
+}
+
+/* ---- code ---- */
+
+static void set_bit(struct mask *mask, size_t row) {
+    mask->bits[row / 64] |= 1ull << row % 64;
+}
+
+static bool has_bit(const struct mask *mask, size_t row) {
+    return mask->bits[row / 64] >> row % 64 & 1;
+}
+
+static const struct clause *code_clause(const struct pattern *row, unsigned *index) {
+    for (unsigned c = 0; c < CATALOGUE_CLAUSES; c++)
+        if (row->all[c].where == CATALOGUE_CODE) {
+            *index = c;
+            return &row->all[c];
+        }
+    return NULL;
+}
+
+static void look_up(struct matcher *matcher, uint32_t string) {
+    struct text text = trace_text(matcher->diagnosis->trace, string);
+    unsigned index;
+    if (matcher->known[string])
+        return;
+    matcher->known[string] = true;
+    for (size_t i = 0; i < catalogue_row_count; i++) {
+        const struct clause *clause = code_clause(&catalogue_rows[i], &index);
+        if (!is_for(matcher, &catalogue_rows[i]))
+            continue;
+        if (clause && has_any(text, clause->words))
+            set_bit(&matcher->of_string[string], i);
+        if (has_any(text, catalogue_rows[i].unless_code))
+            set_bit(&matcher->excludes[string], i);
+    }
+}
+
+static void find_stacks(struct matcher *matcher) {
+    const struct columns_stack *stack = &matcher->diagnosis->trace->stack;
+    for (size_t i = 1; i < stack->count; i++) {
+        const uint32_t strings[] = {stack->file[i], stack->function[i], stack->source[i]};
+        for (unsigned s = 0; s < ARRAY_COUNT(strings); s++) {
+            look_up(matcher, strings[s]);
+            for (unsigned w = 0; w < MASK_WORDS; w++)
+                matcher->of_stack[i].bits[w] |= matcher->of_string[strings[s]].bits[w];
+        }
+        for (unsigned w = 0; stack->parent[i] < i && w < MASK_WORDS; w++)
+            matcher->of_stack[i].bits[w] |= matcher->of_stack[stack->parent[i]].bits[w];
+    }
+}
+
+/* What a row's code has of the calls, of the device time and of the samples. */
+struct code_sums {
+    double calls, device_time, samples;
+};
+
+static void add_stack(const struct matcher *matcher, uint32_t stack, double amount, double *sums) {
+    if (stack == 0)
+        return;
+    for (size_t i = 0; i < catalogue_row_count; i++)
+        if (has_bit(&matcher->of_stack[stack], i))
+            sums[i] += amount;
+}
+
+/* Lines that rule a row out count only if they run in the judged part. */
+static void exclude_by_stack(struct matcher *matcher, uint32_t stack) {
+    const struct columns_stack *columns = &matcher->diagnosis->trace->stack;
+    for (; stack; stack = columns->parent[stack] < stack ? columns->parent[stack] : 0) {
+        const uint32_t strings[] = {columns->file[stack], columns->function[stack],
+                                    columns->source[stack]};
+        for (unsigned s = 0; s < ARRAY_COUNT(strings); s++)
+            for (size_t i = 0; i < catalogue_row_count; i++)
+                matcher->tallies[i].excluded |= has_bit(&matcher->excludes[strings[s]], i);
+    }
+}
+
+static bool load_samples(struct diagnosis *diagnosis) {
+    bool ok = trace_load(diagnosis->trace, TABLE_SAMPLE, "time thread stack", diagnosis->status);
+    diagnosis->failed |= !ok;
+    return ok;
+}
+
+static double sum_calls(struct matcher *matcher, double *sums) {
+    const struct trace *trace = matcher->diagnosis->trace;
+    uint32_t last = 0;
+    double all = 0;
+    for (size_t i = 0; i < trace->call.count; i++)
+        if (is_judged_call(matcher, i)) {
+            all++;
+            add_stack(matcher, trace->call.stack[i], 1, sums);
+            if (trace->call.stack[i] != last)
+                exclude_by_stack(matcher, last = trace->call.stack[i]);
+        }
+    return all;
+}
+
+static double sum_device_time(const struct matcher *matcher, double *sums) {
+    const struct diagnosis *diagnosis = matcher->diagnosis;
+    const struct model *model = diagnosis->source->model;
+    const struct diagnose_device *device = &diagnosis->source->devices[0];
+    const struct columns_activity *activity = &diagnosis->trace->activity;
+    double all = 0;
+    for (size_t i = model->device_first[device->id]; i < model->device_first[device->id + 1]; i++)
+        if (selection_contains(device->selection, activity->start[i])) {
+            all += (double)activity->duration[i];
+            if (model->launch[i] != NO_ROW)
+                add_stack(matcher, diagnosis->trace->call.stack[model->launch[i]],
+                          (double)activity->duration[i], sums);
+        }
+    return all;
+}
+
+/* Of threads that call the API. */
+static double sum_samples(const struct matcher *matcher, double *sums) {
+    const struct diagnosis *diagnosis = matcher->diagnosis;
+    const struct columns_sample *sample = &diagnosis->trace->sample;
+    const size_t *calls = diagnosis->source->model->thread_calls;
+    double all = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        uint32_t thread = sample->thread[i];
+        if (sample->time[i] < diagnosis->facts.host_start ||
+            sample->time[i] >= diagnosis->facts.host_end || calls[thread] == calls[thread + 1])
+            continue;
+        all++;
+        add_stack(matcher, sample->stack[i], 1, sums);
+    }
+    return all;
+}
+
+static double largest(double a, double b, double c) {
+    return a > b ? (a > c ? a : c) : b > c ? b : c;
+}
+
+static void match_code(struct matcher *matcher) {
+    double calls[CATALOGUE_ROWS_MAX] = {0}, device[CATALOGUE_ROWS_MAX] = {0};
+    double samples[CATALOGUE_ROWS_MAX] = {0};
+    unsigned clause = 0;
+    if (!load_samples(matcher->diagnosis))
+        return;
+    find_stacks(matcher);
+    double all_calls = sum_calls(matcher, calls), all_device = sum_device_time(matcher, device);
+    double all_samples = sum_samples(matcher, samples);
+    for (size_t i = 0; i < catalogue_row_count; i++)
+        if (code_clause(&catalogue_rows[i], &clause)) {
+            struct tally *tally = &matcher->tallies[i];
+            double of_calls = all_calls > 0 ? calls[i] / all_calls : 0;
+            double of_device = all_device > 0 ? device[i] / all_device : 0;
+            double of_samples = all_samples > 0 ? samples[i] / all_samples : 0;
+            tally->amount[clause] = largest(of_calls, of_device, of_samples);
+            if (clause == 0) {
+                tally->by_time = of_device;
+                tally->by_count = of_calls;
+            }
+        }
+}
+
+/* ---- findings ---- */
+
+static bool is_recognized(const struct matcher *matcher, size_t row) {
+    const struct pattern *pattern = &catalogue_rows[row];
+    const struct tally *tally = &matcher->tallies[row];
+    if (tally->excluded || !is_for(matcher, pattern))
         return false;
-    for (unsigned part = 0; pattern->all && part < PARTS; part++)
-        if (pattern->kernels[part] && !matches->present[row][part])
+    for (unsigned c = 0; c < CATALOGUE_CLAUSES; c++)
+        if (pattern->all[c].where &&
+            (tally->amount[c] < pattern->all[c].min || tally->amount[c] <= 0))
             return false;
-    return share_of(matches->time[row], facts->kernels.total_time) >= pattern->min_share;
+    return true;
 }
 
-/* The fix comes first: it is more specific than what the rule offers. */
-static void add_fix(struct diagnosis *diagnosis, struct finding *finding,
-                    const struct pattern *pattern) {
+/* A chain leaves at least one kernel in each step. */
+static double saved_part(const struct matcher *matcher, size_t row) {
+    const struct diagnosis *diagnosis = matcher->diagnosis;
+    size_t steps = diagnosis->source->step_count ? diagnosis->source->step_count : 1;
+    double saves = catalogue_rows[row].saves;
+    double kernels = matcher->tallies[row].by_count * (double)diagnosis->facts.kernels.count;
+    double most = kernels > 0 ? 1 - (double)steps / kernels : 0;
+    return !catalogue_rows[row].chain || saves < most ? saves : most > 0 ? most : 0;
+}
+
+static bool is_about_launching(enum finding_kind kind) {
+    return kind == FINDING_LAUNCH_BOUND || kind == FINDING_TINY_KERNELS ||
+           kind == FINDING_HOST_BOUND;
+}
+
+/* What the fix saves of the time of the first clause: of the kernels, or, where launching limits
+ * the run, of short kernels and the host's time for launching. */
+static int64_t gain_of(const struct matcher *matcher, size_t row, enum finding_kind kind) {
+    const struct facts *facts = &matcher->diagnosis->facts;
+    const struct tally *tally = &matcher->tallies[row];
+    double kernels = (double)facts->kernel_union * (tally->by_time < 1 ? tally->by_time : 1);
+    double launching = (double)(facts->cause[CAUSE_LAUNCH] + facts->cause[CAUSE_HOST] +
+                                facts->cause[CAUSE_DEVICE] + facts->cause[CAUSE_SYNC]);
+    double most = 0.97 * (double)matcher->diagnosis->verdict->time; /* something remains */
+    double gain = kernels;
+    if (is_about_launching(kind))
+        gain = kernels * share_of(facts->kernels.short_time, facts->kernels.total_time) +
+               launching * (tally->by_count < 1 ? tally->by_count : 1);
+    gain *= saved_part(matcher, row);
+    return (int64_t)(gain < most ? gain : most);
+}
+
+/* The fix comes first: it is more specific than what the rule offers. But a graph whose gain was
+ * replayed stays before fixes of launches without a known gain. */
+static void insert_fix(struct diagnosis *diagnosis, struct finding *finding,
+                       const struct pattern *row, bool gains) {
     size_t count = finding->fix_count;
-    finding_fix(diagnosis, finding, pattern->effort, NULL, "%s", pattern->words);
-    for (size_t i = count; i > 0 && finding->fix_count > count; i--) {
+    bool launches = finding->kind == FINDING_LAUNCH_BOUND || finding->kind == FINDING_TINY_KERNELS;
+    size_t place = !gains && launches && count && finding->fixes[0].replayed ? 1 : 0;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(finding->fixes[i].words, row->words) == 0)
+            return;
+    finding_fix(diagnosis, finding, row->effort, NULL, "%s", row->words);
+    for (size_t i = count; i > place && finding->fix_count > count; i--) {
         struct fix kept = finding->fixes[i];
         finding->fixes[i] = finding->fixes[i - 1];
         finding->fixes[i - 1] = kept;
     }
 }
 
-static void predict_removal(struct diagnosis *diagnosis, struct finding *finding,
-                            const struct pattern *pattern, const bool present[PARTS]) {
-    enum { TIMES = 1000 };
-    for (unsigned part = 0; part < PARTS; part++)
-        if (pattern->kernels[part] && present[part])
-            finding_change(finding, CHANGE_FASTER, text_of(pattern->kernels[part]), TIMES);
-    if (!finding_predict(diagnosis, finding))
-        finding->change_count = 0;
+static void describe_gain(struct diagnosis *diagnosis, struct finding *finding, int64_t gain) {
+    char change[FROM_TO_SIZE];
+    finding_estimate(diagnosis, finding, gain);
+    finding->error = finding->recoverable / 5;
+    finding_gain(diagnosis, finding, "about %s", from_to(diagnosis, finding->recoverable, change));
+    diagnose_set_text(diagnosis, &finding->assumes, "%s",
+                      "the change saves as much as it did in other programs");
 }
 
-static void add_finding(struct diagnosis *diagnosis, const struct pattern *pattern,
-                        const struct matches *matches, size_t row) {
-    char part[FORMAT_SIZE], change[FROM_TO_SIZE], name[NAME_SIZE];
-    struct finding *finding = diagnose_add(diagnosis, pattern->otherwise, CONFIDENCE_MEDIUM);
-    if (pattern->removes)
-        predict_removal(diagnosis, finding, pattern, matches->present[row]);
+/* A fix that saves more than the finding predicts, because it also removes what a replay keeps,
+ * makes its gain the finding's. */
+static void add_fix(struct diagnosis *diagnosis, struct finding *finding, const struct pattern *row,
+                    int64_t gain) {
+    bool gains = gain > finding->recoverable;
+    insert_fix(diagnosis, finding, row, gains);
+    if (!gains || diagnosis->failed)
+        return;
+    describe_gain(diagnosis, finding, gain);
+    finding->change_count = 0;
+    for (size_t i = 0; i < finding->fix_count; i++)
+        finding->fixes[i].replayed = false;
+}
+
+static void add_finding(struct diagnosis *diagnosis, const struct pattern *row,
+                        const struct tally *tally, int64_t gain) {
+    char part[FORMAT_SIZE], name[NAME_SIZE];
+    struct finding *finding = diagnose_add(diagnosis, row->if_none, CONFIDENCE_MEDIUM);
     finding->decides = share_of(diagnosis->facts.busy, diagnosis->facts.window) > 0.5;
-    finding_summary(
-        diagnosis, finding, "%s of the kernel time is in %s",
-        format_percent(share_of(matches->time[row], diagnosis->facts.kernels.total_time), part),
-        pattern->what);
-    finding_gain(diagnosis, finding, "without them, %s",
-                 from_to(diagnosis, finding->recoverable, change));
+    finding_summary(diagnosis, finding, "%s of the kernel time is in %s",
+                    format_percent(tally->by_time, part), row->what);
+    if (gain > 0)
+        describe_gain(diagnosis, finding, gain);
     finding_cause(diagnosis, finding,
                   "The names of these kernels show a pattern with a known remedy.");
-    finding_evidence(diagnosis, finding,
-                     (struct evidence){.kind = EVIDENCE_KERNEL, .name = matches->top[row]},
-                     "%s is the largest of them", short_kernel(diagnosis, matches->top[row], name));
-    finding_fix(diagnosis, finding, pattern->effort, finding->change_count ? "--faster" : NULL,
-                "%s", pattern->words);
+    if (tally->top)
+        finding_evidence(diagnosis, finding,
+                         (struct evidence){.kind = EVIDENCE_KERNEL, .name = tally->top},
+                         "%s is the largest of them", short_kernel(diagnosis, tally->top, name));
+    finding_fix(diagnosis, finding, row->effort, NULL, "%s", row->words);
+}
+
+static void apply(struct matcher *matcher, size_t row) {
+    struct diagnosis *diagnosis = matcher->diagnosis;
+    struct verdict *verdict = diagnosis->verdict;
+    const struct pattern *pattern = &catalogue_rows[row];
+    bool added = false;
+    for (size_t i = 0; i < verdict->count; i++)
+        if (pattern->belongs >> verdict->findings[i].kind & 1) {
+            add_fix(diagnosis, &verdict->findings[i], pattern,
+                    gain_of(matcher, row, verdict->findings[i].kind));
+            added = true;
+        }
+    if (!added && pattern->what)
+        add_finding(diagnosis, pattern, &matcher->tallies[row],
+                    gain_of(matcher, row, pattern->if_none));
+}
+
+static bool prepare(struct matcher *matcher) {
+    const struct trace *trace = matcher->diagnosis->trace;
+    struct status *status = matcher->diagnosis->status;
+    size_t strings = trace->strings.count + 1;
+    matcher->tallies = memory_allocate(catalogue_row_count, sizeof *matcher->tallies, status);
+    matcher->of_string = memory_allocate(strings, sizeof *matcher->of_string, status);
+    matcher->excludes = memory_allocate(strings, sizeof *matcher->excludes, status);
+    matcher->known = memory_allocate(strings, sizeof *matcher->known, status);
+    matcher->of_stack = memory_allocate(trace->stack.count, sizeof *matcher->of_stack, status);
+    return matcher->tallies && matcher->of_string && matcher->excludes && matcher->known &&
+           matcher->of_stack && match_kernels(matcher) && match_calls(matcher);
+}
+
+static void forget(struct matcher *matcher) {
+    memory_free(matcher->tallies);
+    memory_free(matcher->of_string);
+    memory_free(matcher->excludes);
+    memory_free(matcher->known);
+    memory_free(matcher->of_stack);
+}
+
+static double order_of(const struct matcher *matcher, size_t row) {
+    return catalogue_rows[row].saves *
+           (matcher->tallies[row].by_time + matcher->tallies[row].by_count);
+}
+
+/* By gain, so that the fix with the largest one is first; otherwise from general to specific. */
+static void apply_all(struct matcher *matcher) {
+    bool done[CATALOGUE_ROWS_MAX] = {false};
+    for (size_t turn = 0; turn < catalogue_row_count && !matcher->diagnosis->failed; turn++) {
+        size_t least = catalogue_row_count;
+        for (size_t row = 0; row < catalogue_row_count; row++)
+            if (!done[row] && is_recognized(matcher, row) &&
+                (least == catalogue_row_count || order_of(matcher, row) < order_of(matcher, least)))
+                least = row;
+        if (least == catalogue_row_count)
+            return;
+        done[least] = true;
+        apply(matcher, least);
+    }
 }
 
 /* Runs after the rules and before the ranking. */
 void diagnose_catalogue(struct diagnosis *diagnosis) {
-    struct matches matches = {0};
-    if (diagnosis->source->device_count == 0 || diagnosis->facts.kernels.total_time == 0 ||
-        !find_matches(diagnosis, &matches))
+    struct matcher matcher = {.diagnosis = diagnosis};
+    if (diagnosis->source->device_count == 0 || diagnosis->facts.kernels.total_time == 0)
         return;
-    for (size_t row = 0; row < ARRAY_COUNT(patterns) && !diagnosis->failed; row++) {
-        struct verdict *verdict = diagnosis->verdict;
-        bool added = false;
-        if (!is_recognized(diagnosis, &matches, row))
-            continue;
-        for (size_t i = 0; i < verdict->count; i++)
-            if (patterns[row].belongs >> verdict->findings[i].kind & 1) {
-                add_fix(diagnosis, &verdict->findings[i], &patterns[row]);
-                added = true;
-            }
-        if (!added && patterns[row].otherwise != FINDING_COUNT)
-            add_finding(diagnosis, &patterns[row], &matches, row);
+    diagnosis->failed |= !prepare(&matcher);
+    if (!diagnosis->failed) {
+        match_operators(&matcher);
+        if (diagnosis->trace->stack.count > 1 && diagnosis->trace->call.stack)
+            match_code(&matcher);
+        apply_all(&matcher);
     }
+    forget(&matcher);
 }

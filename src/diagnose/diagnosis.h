@@ -29,7 +29,10 @@ struct diagnosis {
     bool predicted[CHANGE_COUNT]; /* alone[] is filled in */
     struct prediction alone[CHANGE_COUNT];
     uint32_t *data_loading_range; /* by string id; see data_loading_range() */
-    struct finding discarded;     /* returned by diagnose_add() after a failure */
+    /* Of the samples in the idle time of host code: below frames that load data or compile. */
+    double loading_share, compiling_share;
+    uint32_t loader;          /* string id of a function that loads data */
+    struct finding discarded; /* returned by diagnose_add() after a failure */
     struct status *status;
     bool failed; /* *status has the reason */
 };

@@ -751,15 +751,32 @@ static bool slows_down(const struct pace *pace) {
            (trend_score(pace) > TREND_SCORE || quarters_are_apart(pace));
 }
 
+/* Whether the kernel keeps its speed in all quarters. */
+static bool is_steady(const struct pace *pace) {
+    double first = quarter_mean(pace, 0);
+    for (unsigned quarter = 0; quarter < QUARTERS; quarter++) {
+        double mean = quarter_mean(pace, quarter);
+        if (mean <= 0 || fabs(mean - first) > 0.05 * first)
+            return false;
+    }
+    return true;
+}
+
+/* A lower clock slows all kernels down, those that wait for memory less. Kernels that take half as
+ * long again beside others that keep their speed have more work. */
+#define CLOCK_RATIO_MAX 1.5
+#define STEADY_SHARE_MIN 0.05
+
 static struct drift sum_paces(const struct paces *paces) {
     struct drift drift = {0};
-    double whole = 0, slowed = 0, before = 0, after = 0, lost = 0;
+    double whole = 0, slowed = 0, before = 0, after = 0, lost = 0, steady = 0;
     for (size_t i = 0; i < paces->count; i++) {
         const struct pace *pace = &paces->list[i];
         double best = quarter_mean(pace, 0), time = 0;
         for (unsigned bin = 0; bin < BINS; bin++)
             time += (double)pace->time[bin];
         whole += time;
+        steady += is_steady(pace) ? time : 0;
         if (!slows_down(pace))
             continue;
         slowed += time;
@@ -772,6 +789,8 @@ static struct drift sum_paces(const struct paces *paces) {
             lost += (double)pace->time[bin] > expected ? (double)pace->time[bin] - expected : 0;
         }
     }
+    if (before > 0 && after > CLOCK_RATIO_MAX * before && steady > STEADY_SHARE_MIN * whole)
+        return drift;
     if (whole > 0 && before > 0) {
         drift.part = slowed / whole;
         drift.ratio = after / before;

@@ -23,10 +23,13 @@ static void find_small_grids(struct diagnosis *diagnosis) {
     struct finding *finding = diagnose_add(diagnosis, FINDING_SMALL_GRID, CONFIDENCE_MEDIUM);
     finding_change(finding, CHANGE_FASTER, trace_text(diagnosis->trace, kernels->small_grid_name),
                    factor > 1 ? factor : 1);
-    if (!finding_predict(diagnosis, finding)) {
-        finding_estimate(diagnosis, finding, saved_by_run(diagnosis, kernels->small_grid_saved));
+    /* the replay changes all kernels of that name, also those that overlap */
+    int64_t saved = saved_by_run(diagnosis, kernels->small_grid_saved);
+    bool replayed = finding_predict(diagnosis, finding);
+    if (!replayed)
         finding->change_count = 0;
-    }
+    if (!replayed || finding->recoverable > saved)
+        finding_estimate(diagnosis, finding, saved);
     short_kernel(diagnosis, kernels->small_grid_name, words);
     finding_summary(diagnosis, finding,
                     "%s of the kernel time is in long kernels with fewer blocks than half of the "

@@ -45,6 +45,110 @@ static void count_occurrences(const struct model *model, size_t thread,
     }
 }
 
+/* What a stack is below, by its innermost such frame of Python. */
+enum host_purpose { PURPOSE_NONE, PURPOSE_PYTHON, PURPOSE_LOADS, PURPOSE_COMPILES };
+struct stack_purpose {
+    uint8_t purpose;
+    uint32_t name; /* string id of the function that loads data */
+};
+
+/* Files of compilers of Triton, JAX, CuPy and torch.compile. */
+static bool name_is_compiler(struct text name) {
+    static const char *const files[] = {"compiler.py)",   "code_generator.py)", "convert_frame.py)",
+                                        "compile_fx.py)", "codecache.py)",      NULL};
+    for (const char *const *file = files; *file; file++)
+        if (text_find(name, *file) >= 0)
+            return true;
+    return false;
+}
+
+/* Loaders, items of data sets, and transforms of torchvision, by function or file. */
+static bool python_loads(struct text name) {
+    static const char *const parts[] = {".__getitem__ (", "(_color.py)",     "(_geometry.py)",
+                                        "(_augment.py)",  "(_transform.py)", NULL};
+    static const char *const others[] = {"(container.py)", "(_tensor.py)", NULL};
+    for (const char *const *other = others; *other; other++)
+        if (text_find(name, *other) >= 0)
+            return false;
+    for (const char *const *part = parts; *part; part++)
+        if (text_find(name, *part) >= 0)
+            return true;
+    return name_is_input(name);
+}
+
+static bool find_purposes(const struct trace *trace, struct stack_purpose *of) {
+    bool any = false;
+    for (size_t i = 1; i < trace->stack.count; i++) {
+        struct text name = trace_text(trace, trace->stack.function[i]);
+        bool python = text_is(trace_text(trace, trace->stack.module[i]), STACK_PYTHON);
+        if (trace->stack.parent[i] < i)
+            of[i] = of[trace->stack.parent[i]];
+        if (python && python_loads(name))
+            of[i] = (struct stack_purpose){PURPOSE_LOADS, trace->stack.function[i]};
+        else if (python && name_is_compiler(name))
+            of[i] = (struct stack_purpose){PURPOSE_COMPILES, 0};
+        else if (python && of[i].purpose == PURPOSE_NONE)
+            of[i].purpose = PURPOSE_PYTHON;
+        any |= of[i].purpose > PURPOSE_PYTHON;
+    }
+    return any;
+}
+
+static bool is_in_gap(const struct gap_intervals *gaps, int64_t time) {
+    size_t low = 0, high = gaps->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (gaps->list[middle].start <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && gaps->list[low - 1].cause == CAUSE_HOST &&
+           time < gaps->list[low - 1].start + gaps->list[low - 1].length;
+}
+
+/* Stacks are often cut before the frames that tell, and native functions have no Python frames:
+ * those that have them, in the idle time of host code, stand for all. */
+static void find_shares(struct diagnosis *diagnosis, const struct stack_purpose *of,
+                        const struct gap_intervals *gaps) {
+    const struct columns_sample *sample = &diagnosis->trace->sample;
+    const size_t *calls = diagnosis->source->model->thread_calls;
+    uint64_t counts[PURPOSE_COMPILES + 1] = {0};
+    for (size_t i = 0; i < sample->count; i++) {
+        const struct stack_purpose *stack = &of[sample->stack[i]];
+        if (calls[sample->thread[i]] == calls[sample->thread[i] + 1] || !stack->purpose ||
+            !is_in_gap(gaps, sample->time[i]))
+            continue;
+        counts[stack->purpose]++;
+        if (stack->purpose == PURPOSE_LOADS)
+            diagnosis->loader = stack->name;
+    }
+    enum { SAMPLES_MIN = 20 };
+    double all =
+        (double)(counts[PURPOSE_PYTHON] + counts[PURPOSE_LOADS] + counts[PURPOSE_COMPILES]);
+    if (all < SAMPLES_MIN)
+        return;
+    diagnosis->loading_share = (double)counts[PURPOSE_LOADS] / all;
+    diagnosis->compiling_share = (double)counts[PURPOSE_COMPILES] / all;
+}
+
+static void judge_samples(struct diagnosis *diagnosis) {
+    struct trace *trace = diagnosis->trace;
+    const struct diagnose_source *source = diagnosis->source;
+    struct stack_purpose *of = memory_allocate(trace->stack.count, sizeof *of, diagnosis->status);
+    struct gap_intervals gaps = {0};
+    diagnosis->failed |=
+        !of || !trace_load(trace, TABLE_SAMPLE, "time thread stack", diagnosis->status);
+    if (!diagnosis->failed && source->device_count && find_purposes(trace, of)) {
+        diagnosis->failed |= !gaps_list(source->model, source->host, source->devices[0].id,
+                                        source->devices[0].selection, &gaps, diagnosis->status);
+        if (!diagnosis->failed)
+            find_shares(diagnosis, of, &gaps);
+    }
+    gap_intervals_finish(&gaps);
+    memory_free(of);
+}
+
 void data_loading_find(struct diagnosis *diagnosis) {
     const struct model *model = diagnosis->source->model;
     const struct trace *trace = diagnosis->trace;
@@ -55,6 +159,8 @@ void data_loading_find(struct diagnosis *diagnosis) {
     diagnosis->failed |= !occurrences || !diagnosis->data_loading_range;
     for (size_t thread = 1; !diagnosis->failed && thread < trace->thread.count; thread++)
         count_occurrences(model, thread, occurrences);
+    if (!diagnosis->failed && trace->sample.count && trace->stack.count > 1)
+        judge_samples(diagnosis);
     for (size_t name = 0; !diagnosis->failed && name < trace->strings.count; name++)
         if (2 * (uint64_t)occurrences[name].nested > occurrences[name].total)
             diagnosis->data_loading_range[name] = occurrences[name].parent;
@@ -146,6 +252,14 @@ static void predict_input(struct diagnosis *diagnosis, struct finding *finding,
     }
 }
 
+/* By the share of the samples, as no name has all of the loading. */
+static void estimate_input(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct prediction *without = predict_alone(diagnosis, CHANGE_NO_HOST);
+    int64_t host = without->applicable ? without->gain : diagnosis->facts.cause[CAUSE_HOST];
+    finding_estimate(diagnosis, finding, (int64_t)(diagnosis->loading_share * (double)host));
+    finding->error = finding->recoverable / 10;
+}
+
 /* Mean duration of ranges of that name; 0: there are none. */
 static int64_t time_of_range(const struct diagnosis *diagnosis, uint32_t name) {
     const struct ranges *ranges = diagnosis->source->ranges;
@@ -159,10 +273,17 @@ static int64_t find_input(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     struct host_names input = sum_names(diagnosis, true);
     char name[NAME_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE];
+    int64_t sampled = (int64_t)(diagnosis->loading_share * (double)facts->cause[CAUSE_HOST]);
+    bool by_samples = sampled > input.total && diagnosis->loading_share > 0.5;
+    if (by_samples)
+        input = (struct host_names){.total = sampled, .top_name = diagnosis->loader};
     if (input.total == 0 || input.top_name == 0)
         return 0;
     struct finding *finding = diagnose_add(diagnosis, FINDING_INPUT_PIPELINE, CONFIDENCE_HIGH);
-    predict_input(diagnosis, finding, &input);
+    if (by_samples)
+        estimate_input(diagnosis, finding);
+    else
+        predict_input(diagnosis, finding, &input);
     int64_t mean = time_of_range(diagnosis, input.top_name);
     short_name(trace_text(diagnosis->trace, input.top_name), name);
     finding_summary(diagnosis, finding, "%s %s%s%s on the launching thread", name,
@@ -203,8 +324,9 @@ static int64_t claimed_by_findings(const struct diagnosis *diagnosis) {
     int64_t claimed = 0;
     for (size_t i = 0; i < diagnosis->verdict->count; i++) {
         const struct finding *finding = &diagnosis->verdict->findings[i];
-        if (finding->kind == FINDING_COMPILATION && finding->change_count > 1)
-            claimed += diagnosis->facts.host_time_before_compile;
+        int64_t calls = diagnosis->facts.cause[CAUSE_COMPILE];
+        if (finding->kind == FINDING_COMPILATION && finding->recoverable > calls)
+            claimed += finding->recoverable - calls;
         else if (finding->kind == FINDING_ON_CPU)
             claimed += finding->recoverable;
     }

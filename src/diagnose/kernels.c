@@ -1,6 +1,7 @@
 /* Are the kernels efficient? If their work is known, by their distance from the roof; otherwise by
  * their names, and only for kinds with a known remedy: chains of element-wise kernels, strided
  * copies, f32 matrix products without tensor cores. */
+#include "base/array.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 
@@ -142,6 +143,22 @@ static bool has_tensor_cores(const struct diagnosis *diagnosis) {
            diagnosis->trace->device.compute_major[source->devices[0].id] >= 8;
 }
 
+/* All products of the libraries, by the parts of names that f32 ones have; else the largest. */
+static void change_products(struct diagnosis *diagnosis, struct finding *finding, struct text name,
+                            double factor) {
+    static const char *const parts[] = {"f32f32_f32f32", "sgemm"};
+    const struct diagnose_device *device = &diagnosis->source->devices[0];
+    for (unsigned part = 0; part < ARRAY_COUNT(parts); part++) {
+        bool present = false;
+        for (size_t i = 0; i < device->kernels->variant_count && !present; i++)
+            present = text_find(device->kernels->variants[i].text, parts[part]) >= 0;
+        if (present)
+            finding_change(finding, CHANGE_FASTER, text_of(parts[part]), factor);
+    }
+    if (finding->change_count == 0)
+        finding_change(finding, CHANGE_FASTER, name, factor);
+}
+
 static void find_f32_products(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
@@ -154,7 +171,7 @@ static void find_f32_products(struct diagnosis *diagnosis) {
     bool f64 = kernel_is_f64(name);
     struct finding *finding = diagnose_add(diagnosis, FINDING_COMPUTE_BOUND, CONFIDENCE_LOW);
     if (factor > 1) {
-        finding_change(finding, CHANGE_FASTER, name, factor);
+        change_products(diagnosis, finding, name, factor);
         if (!finding_predict(diagnosis, finding))
             finding->change_count = 0;
     }

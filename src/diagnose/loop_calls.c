@@ -16,6 +16,15 @@ static bool recurs_in_loop(const struct diagnosis *diagnosis, enum call_class cl
            2 * facts->call_longest[class] < facts->call_time[class];
 }
 
+/* Modules are loaded at the first use of each kernel, which may be in the first of many short
+ * steps: code that the second half does not load again is start-up. */
+static bool compiles_in_loop(const struct diagnosis *diagnosis) {
+    const uint64_t *calls = diagnosis->facts.quarter_calls[CALL_COMPILE];
+    if (diagnosis->source->step_count == 0)
+        return recurs_in_loop(diagnosis, CALL_COMPILE);
+    return calls[QUARTERS - 2] + calls[QUARTERS - 1] > 0;
+}
+
 /* Without steps the replay also removes the calls of start-up: count only the loop's part. */
 static void exclude_startup(const struct diagnosis *diagnosis, struct finding *finding,
                             enum call_class class) {
@@ -38,14 +47,19 @@ static void predict_compilation(struct diagnosis *diagnosis, struct finding *fin
         finding_estimate(diagnosis, finding, facts->cause[CAUSE_COMPILE]);
         finding->confidence = CONFIDENCE_MEDIUM;
     }
+    int64_t sampled = facts->cause[CAUSE_COMPILE] +
+                      (int64_t)(diagnosis->compiling_share * (double)facts->cause[CAUSE_HOST]);
+    if (diagnosis->compiling_share > 0.5 && sampled > finding->recoverable) {
+        finding_estimate(diagnosis, finding, sampled);
+        finding->error = finding->recoverable / 5;
+        finding->change_count = 0;
+    }
 }
 
 void diagnose_compilation(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     char time[FORMAT_SIZE], count[FORMAT_SIZE], own[FORMAT_SIZE], change[FROM_TO_SIZE];
-    if (facts->compile_ranges == 0 &&
-        (facts->compile_calls == 0 ||
-         (diagnosis->source->step_count == 0 && !recurs_in_loop(diagnosis, CALL_COMPILE))))
+    if (facts->compile_ranges == 0 && (facts->compile_calls == 0 || !compiles_in_loop(diagnosis)))
         return;
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_COMPILATION,
@@ -53,14 +67,15 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
     predict_compilation(diagnosis, finding);
     exclude_startup(diagnosis, finding, CALL_COMPILE);
     struct text name = trace_text(diagnosis->trace, facts->compile_name);
+    bool host = facts->host_time_before_compile > 0;
     if (facts->compile_calls)
         finding_summary(
-            diagnosis, finding,
-            "%s compile or load call%s (largest: %.*s) take%s %s, preceded by %s of host code",
+            diagnosis, finding, "%s compile or load call%s (largest: %.*s) take%s %s%s%s%s",
             format_count(facts->compile_calls, count), facts->compile_calls == 1 ? "" : "s",
             TEXT_ARGS(name), facts->compile_calls == 1 ? "s" : "",
-            format_duration(facts->call_time[CALL_COMPILE], time),
-            format_duration(facts->host_time_before_compile, own));
+            format_duration(facts->call_time[CALL_COMPILE], time), host ? ", preceded by " : "",
+            host ? format_duration(facts->host_time_before_compile, own) : "",
+            host ? " of host code" : "");
     else
         finding_summary(diagnosis, finding, "Compilation takes %s",
                         format_duration(facts->compile_ranges, time));
@@ -89,7 +104,7 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
 
 void diagnose_allocation(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
-    char time[FORMAT_SIZE], count[FORMAT_SIZE], frees[FORMAT_SIZE], change[FROM_TO_SIZE];
+    char time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE], frees[FORMAT_SIZE], change[FROM_TO_SIZE];
     if (facts->failed_allocations || !recurs_in_loop(diagnosis, CALL_ALLOC))
         return; /* failed allocations are memory pressure (memory.c) */
     const struct prediction *alone = predict_alone(diagnosis, CHANGE_NO_ALLOC);
@@ -116,8 +131,8 @@ void diagnose_allocation(struct diagnosis *diagnosis) {
         "work.");
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_CALL, .name = facts->alloc_name},
-                     "%.*s and similar: %s in %s calls", TEXT_ARGS(name), time,
-                     format_count(facts->calls[CALL_ALLOC], count));
+                     "%.*s and similar: %s in %s", TEXT_ARGS(name), time,
+                     format_plural(facts->calls[CALL_ALLOC], "call", "calls", count));
     finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
                      "The device is idle for %s while the host allocates or frees",
                      format_duration(facts->cause[CAUSE_ALLOC], time));

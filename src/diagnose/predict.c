@@ -32,6 +32,19 @@ static int64_t max_gain(const struct diagnosis *diagnosis, const struct predicti
     return prediction->before - diagnosis->facts.kernel_union;
 }
 
+/* Faster kernels gain no more than their part of the time in which kernels run, even if recorded
+ * kernels overlap that do not run at once; -1: other changes. */
+static int64_t max_gain_of_faster(const struct diagnosis *diagnosis, const struct change *changes,
+                                  size_t count) {
+    double factor = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (changes[i].kind != CHANGE_FASTER)
+            return -1;
+        factor = changes[i].factor > factor ? changes[i].factor : factor;
+    }
+    return count ? (int64_t)((double)diagnosis->facts.kernel_union * (1 - 1 / factor)) : -1;
+}
+
 struct prediction predict_changes(struct diagnosis *diagnosis, const struct change *changes,
                                   size_t count) {
     struct prediction prediction = {0};
@@ -48,6 +61,9 @@ struct prediction predict_changes(struct diagnosis *diagnosis, const struct chan
     prediction.gain = outcome.unchanged - outcome.after;
     if (keeps_kernels(changes, count) && prediction.gain > max_gain(diagnosis, &prediction))
         prediction.gain = max_gain(diagnosis, &prediction);
+    int64_t faster = max_gain_of_faster(diagnosis, changes, count);
+    if (faster >= 0 && prediction.gain > faster)
+        prediction.gain = faster;
     prediction.error = outcome.error;
     memcpy(prediction.what, outcome.what, sizeof prediction.what);
     memcpy(prediction.assumes, outcome.assumes, sizeof prediction.assumes);

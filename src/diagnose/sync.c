@@ -17,7 +17,7 @@ static struct text sync_site(const struct diagnosis *diagnosis, uint32_t call) {
 static void add_evidence(struct diagnosis *diagnosis, struct finding *finding,
                          const struct sync_facts *syncs, const char *what) {
     const struct trace *trace = diagnosis->trace;
-    char count[FORMAT_SIZE], time[FORMAT_SIZE];
+    char count[FORMAT_PLURAL_SIZE], time[FORMAT_SIZE];
     if (syncs->count == 0)
         return;
     struct text name = trace_text(trace, trace->call.name[syncs->call]);
@@ -28,9 +28,10 @@ static void add_evidence(struct diagnosis *diagnosis, struct finding *finding,
                           .name = trace->call.name[syncs->call],
                           .start = trace->call.start[syncs->call],
                           .end = model_call_end(diagnosis->source->model, syncs->call)},
-        "%.*s%s: %s %s, %s%s%.*s", TEXT_ARGS(name), what, format_count(syncs->count, count),
-        syncs->count == 1 ? "time" : "times", format_duration(syncs->time, time),
-        site.length ? ", in " : "", TEXT_ARGS(site));
+        "%.*s%s: %s%s%s%s%.*s", TEXT_ARGS(name), what,
+        format_plural(syncs->count, "time", "times", count), syncs->time ? ", " : "",
+        syncs->time ? format_duration(syncs->time, time) : "", site.length ? ", in " : "",
+        TEXT_ARGS(site));
 }
 
 /* In a run without steps: the fraction of synchronizations that the loop makes. */
@@ -74,10 +75,10 @@ void diagnose_sync(struct diagnosis *diagnosis) {
     const struct sync_facts *main_syncs = scalar->time > plain->time ? scalar : plain;
     struct text name = trace_text(diagnosis->trace, diagnosis->trace->call.name[main_syncs->call]);
     struct text site = sync_site(diagnosis, main_syncs->call);
-    finding_summary(
-        diagnosis, finding, "%s synchronizations in the loop (%.*s%s%.*s%s) block the host for %s",
-        format_count(count, number), TEXT_ARGS(name), site.length ? " in " : "", TEXT_ARGS(site),
-        scalar->count > plain->count ? ", to read a value" : "", format_duration(own, time));
+    finding_summary(diagnosis, finding, "%s synchronizations in the loop (%.*s%s%.*s%s)%s%s",
+                    format_count(count, number), TEXT_ARGS(name), site.length ? " in " : "",
+                    TEXT_ARGS(site), scalar->count > plain->count ? ", to read a value" : "",
+                    own ? " block the host for " : "", own ? format_duration(own, time) : "");
     finding_gain(diagnosis, finding, "without synchronization, %s",
                  from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding, "%s",

@@ -1,6 +1,8 @@
 /* Do copies between host and device limit the run: because they are small, because the host memory
  * is pageable, or because no kernel overlaps with them? Each copy counts for one of the three:
  * small copies, large pageable ones, large pinned ones. */
+#include <stdio.h>
+
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 
@@ -8,23 +10,33 @@ static int64_t cost(const struct copy_facts *copies) {
     return copies->time > copies->call_time ? copies->time : copies->call_time;
 }
 
+/* "1.20 GB at 3.10 GB/s"; traces may have copies without sizes. */
+enum { MOVED_SIZE = 2 * FORMAT_SIZE + 4 };
+static char *moved_text(const struct copy_facts *copies, char text[MOVED_SIZE]) {
+    char bytes[FORMAT_SIZE], rate[FORMAT_SIZE];
+    if (copies->bytes == 0 || copies->time <= 0)
+        snprintf(text, MOVED_SIZE, "size not recorded");
+    else
+        snprintf(text, MOVED_SIZE, "%s at %s", format_bytes(copies->bytes, bytes),
+                 format_rate((double)copies->bytes / ((double)copies->time / 1e9), rate));
+    return text;
+}
+
 static void add_copies(struct diagnosis *diagnosis, struct finding *finding,
                        const struct copy_facts *copies) {
     if (copies->count == 0)
         return;
     const struct trace *trace = diagnosis->trace;
-    char bytes[FORMAT_SIZE], time[FORMAT_SIZE], rate[FORMAT_SIZE];
+    char moved[MOVED_SIZE], time[FORMAT_SIZE];
     size_t row = copies->activity;
-    double seconds = (double)copies->time / 1e9;
     struct text name = trace_text(trace, trace->activity.name[row]);
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_TEXT,
                                        .name = trace->activity.name[row],
                                        .start = trace->activity.start[row],
                                        .end = model_activity_end(diagnosis->source->model, row)},
-                     "%.*s: %s in %s, %s", TEXT_ARGS(name), format_bytes(copies->bytes, bytes),
-                     format_duration(copies->time, time),
-                     format_rate(seconds > 0 ? (double)copies->bytes / seconds : 0, rate));
+                     "%.*s: %s in total, %s", TEXT_ARGS(name), format_duration(copies->time, time),
+                     moved_text(copies, moved));
 }
 
 static void add_directions(struct diagnosis *diagnosis, struct finding *finding,
@@ -62,14 +74,19 @@ static void find_small(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     const struct copy_facts *small = &facts->copies[COPIES_SMALL];
     size_t steps = diagnosis->source->step_count;
-    char count[FORMAT_SIZE], each[FORMAT_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE];
-    if (small->count < 4 * (steps ? steps : 2) || small->count == 0)
+    char count[FORMAT_SIZE], each[FORMAT_SIZE] = "unknown size";
+    char time[FORMAT_SIZE], change[FROM_TO_SIZE];
+    /* a loop of copies may have been taken for the steps */
+    bool many = small->count >= 4 * (steps ? steps : 2) ||
+                (small->count >= 64 && 4 * small->call_time > diagnosis->verdict->time);
+    if (!many || small->count == 0)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_SMALL_TRANSFERS, CONFIDENCE_HIGH);
     predict_small(diagnosis, finding);
+    if (small->bytes >= small->count)
+        format_bytes(small->bytes / small->count, each);
     finding_summary(diagnosis, finding, "%s copies of %s on average, %s of host time each",
-                    format_count(small->count, count),
-                    format_bytes(small->bytes / small->count, each),
+                    format_count(small->count, count), each,
                     format_duration(small->call_time / (int64_t)small->count, time));
     finding_gain(diagnosis, finding, "batched, %s",
                  from_to(diagnosis, finding->recoverable, change));
@@ -104,7 +121,7 @@ static double link_rate(const struct diagnosis *diagnosis) {
 static int64_t find_pageable(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     const struct copy_facts *pageable = &facts->copies[COPIES_PAGEABLE];
-    char count[FORMAT_SIZE], bytes[FORMAT_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE];
+    char count[FORMAT_SIZE], moved[MOVED_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE];
     if (pageable->count == 0 ||
         (diagnosis->source->step_count && 4 * pageable->count < diagnosis->source->step_count))
         return 0;
@@ -121,13 +138,10 @@ static int64_t find_pageable(struct diagnosis *diagnosis) {
         finding->confidence = CONFIDENCE_MEDIUM;
         finding->change_count = 0;
     }
-    double seconds = (double)pageable->time / 1e9;
-    char rate[FORMAT_SIZE];
-    finding_summary(diagnosis, finding, "%s %s from or to pageable memory (%s at %s) %s %s",
+    finding_summary(diagnosis, finding, "%s %s from or to pageable memory (%s) %s %s",
                     format_count(pageable->count, count), pageable->count == 1 ? "copy" : "copies",
-                    format_bytes(pageable->bytes, bytes),
-                    format_rate(seconds > 0 ? (double)pageable->bytes / seconds : 0, rate),
-                    pageable->count == 1 ? "takes" : "take", format_duration(cost(pageable), time));
+                    moved_text(pageable, moved), pageable->count == 1 ? "takes" : "take",
+                    format_duration(cost(pageable), time));
     finding_gain(diagnosis, finding, "with pinned memory, %s",
                  from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding, "%s",
@@ -154,17 +168,13 @@ static bool fills_link(const struct facts *facts, int64_t hidden) {
 static void describe_link(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct copy_facts *pinned = &facts->copies[COPIES_PINNED];
-    char part[FORMAT_SIZE], bytes[FORMAT_SIZE], rate[FORMAT_SIZE], busy[FORMAT_SIZE];
-    char change[FROM_TO_SIZE];
-    double seconds = (double)pinned->time / 1e9;
+    char part[FORMAT_SIZE], moved[MOVED_SIZE], busy[FORMAT_SIZE], change[FROM_TO_SIZE];
     finding->holds = true;
-    finding_summary(
-        diagnosis, finding,
-        "Exposed copies fill %s of the time (%s at %s) and kernels %s: the link is the limit",
-        format_percent(share_of(facts->exposed_copy, facts->window), part),
-        format_bytes(pinned->bytes, bytes),
-        format_rate(seconds > 0 ? (double)pinned->bytes / seconds : 0, rate),
-        format_percent(share_of(facts->busy, facts->window), busy));
+    finding_summary(diagnosis, finding,
+                    "Exposed copies fill %s of the time (%s) and kernels %s: the link is the limit",
+                    format_percent(share_of(facts->exposed_copy, facts->window), part),
+                    moved_text(pinned, moved),
+                    format_percent(share_of(facts->busy, facts->window), busy));
     finding_gain(diagnosis, finding, "with full overlap, at best %s",
                  from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
@@ -212,9 +222,10 @@ static void find_exposed(struct diagnosis *diagnosis, int64_t pinned_gain) {
         pinned_gain = finding->recoverable;
     finding_estimate(diagnosis, finding, finding->recoverable - pinned_gain);
     int64_t whole = pinned->time + pageable->time;
+    uint64_t known = pinned->bytes + pageable->bytes;
     finding_summary(
         diagnosis, finding, "Copies of %s take %s, of which %s does not overlap with kernels",
-        format_bytes(pinned->bytes + pageable->bytes, bytes), format_duration(whole, all),
+        known ? format_bytes(known, bytes) : "unknown size", format_duration(whole, all),
         format_duration(facts->exposed_copy < whole ? facts->exposed_copy : whole, time));
     finding_gain(diagnosis, finding, "%s, %s",
                  pinned_gain ? "once pinned, with overlap" : "with overlap",

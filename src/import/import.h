@@ -12,6 +12,10 @@
 
 struct import_options {
     bool skip_invalid; /* drop and count events with invalid times instead of failing */
+    /* Called when the import begins another long part of its work; NULL: not. */
+    void (*progress)(void *context, const char *what);
+    void *progress_context;
+    const char *command; /* of the recorded program, where it is known better; or NULL */
 };
 
 struct import_source {

@@ -116,7 +116,9 @@ static void parse_option(struct probe_options *options, struct text word) {
     else if (text_is(name, "vulkan")) {
         options->vulkan = !text_is(value, "0");
         options->vulkan_dispatches = text_is(value, "dispatch");
-    } else if (text_is(name, "vulkan_clock"))
+    } else if (text_is(name, "metal"))
+        options->metal = !text_is(value, "0");
+    else if (text_is(name, "vulkan_clock"))
         options->vulkan_own_clock = text_is(value, "own");
     else if (text_is(name, "graph"))
         options->graph_nodes = text_is(value, "node");
@@ -131,7 +133,8 @@ static void parse_option(struct probe_options *options, struct text word) {
 }
 
 struct probe_options probe_options_parse(const char *words) {
-    struct probe_options options = {.nvtx = true, .cuda = true, .opencl = true, .vulkan = true};
+    struct probe_options options = {
+        .nvtx = true, .cuda = true, .opencl = true, .vulkan = true, .metal = true};
     struct text rest = text_of(words ? words : "");
     while (rest.length > 0) {
         if (text_starts(rest, CAPTURE)) {

@@ -2,7 +2,8 @@
  *
  * The CUDA driver and NVTX load it and call InitializeInjection() and InitializeInjectionNvtx2();
  * loaders of OpenCL and Vulkan load it as a layer and call clInitLayer() and
- * vkNegotiateLoaderLayerInterfaceVersion(). Events are written to the spool on the calling thread:
+ * vkNegotiateLoaderLayerInterfaceVersion(). On macOS dyld inserts it, and it sees the program's
+ * Metal devices. Events are written to the spool on the calling thread:
  *
  *   struct probe_thread *thread = probe_enter();
  *   if (thread) {
@@ -35,9 +36,10 @@
  *   cuda=0            no CUDA
  *   opencl=0          no OpenCL
  *   vulkan=0          no Vulkan; vulkan=dispatch: times for each command instead of groups
+ *   metal=0           no Metal
  *   vulkan_clock=own  do not use calibrated timestamps of the driver, for tests
  *   graph=node        record each node of a CUDA graph; graph=graph: each launch as a whole
- *   python=off        no Python stacks; python=waits: not at launches
+ *   python=off        no stacks of calls; python=waits: not at launches
  *   limit=BYTES       limit of the spool's files
  *   from=TIME         drop events that begin before it, in nanoseconds of CLOCK_MONOTONIC
  *   capture=RANGE     record only inside "cudaProfilerApi" or "nvtx:NAME"; the last word, because a
@@ -48,7 +50,7 @@
 enum python_lines { PYTHON_LINES_ALL, PYTHON_LINES_WAITS, PYTHON_LINES_OFF };
 
 struct probe_options {
-    bool nvtx, cuda, opencl, vulkan;
+    bool nvtx, cuda, opencl, vulkan, metal;
     enum python_lines python;
     bool vulkan_dispatches, vulkan_own_clock;
     bool graph_nodes;
@@ -111,7 +113,8 @@ int64_t probe_thread_id(void);
 
 /* The stack of the calling thread: the value of the member `stack` of a record that is written to
  * thread->lane next. Call it inside the recorded call, before spool_begin(). `class` is the call's
- * enum call_class. 0: the thread runs no Python, or the recorder wants no stack for this class. */
+ * enum call_class. 0: unknown, or the recorder wants no stack for this class. In a process with
+ * Python it is the thread's Python stack, else its native one. */
 uint32_t probe_stack(struct probe_thread *thread, unsigned class);
 /* When the thread ends. */
 void probe_stack_ended(struct probe_thread *thread);

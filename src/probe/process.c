@@ -254,7 +254,7 @@ static void start_once(void) {
     probe.options = probe_options_parse(getenv(SPOOL_OPTIONS));
     capture_start(&probe.options);
     if (!probe.options.nvtx && !probe.options.cuda && !probe.options.opencl &&
-        !probe.options.vulkan)
+        !probe.options.vulkan && !probe.options.metal)
         return;
     generation = wipe_on_fork_page();
     if (!generation || pthread_key_create(&thread_key, end_thread) != 0)

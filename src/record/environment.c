@@ -1,6 +1,7 @@
 /* The CUDA driver loads the library in CUDA_INJECTION64_PATH, and NVTX the one in
  * NVTX_INJECTION64_PATH: one each. A library that another tool has set is kept, and the user is
- * notified. OpenCL loaders load all layers in OPENCL_LAYERS. The probe runs with the program's
+ * notified. OpenCL loaders load all layers in OPENCL_LAYERS. On macOS dyld loads the libraries in
+ * DYLD_INSERT_LIBRARIES. The probe runs with the program's
  * rights, so no other user may be able to change it.
  */
 #include "record/environment.h"
@@ -23,11 +24,12 @@
 
 #ifdef __APPLE__
 #define LIBRARY "libridge-probe.dylib"
+#define PRELOAD "DYLD_INSERT_LIBRARIES"
 #else
 #define LIBRARY "libridge-probe.so"
+#define PRELOAD "LD_PRELOAD"
 #endif
 #define MEMORY_LIBRARY "libridge-memory.so"
-#define PRELOAD "LD_PRELOAD"
 
 /* ---- The probe --------------------------------------------------------------------------- */
 
@@ -180,9 +182,10 @@ static char *probe_options(struct environment *environment, const struct record_
     const char *vulkan = !options_record(options, RECORD_VULKAN) ? "0"
                          : options->vulkan_dispatches            ? "dispatch"
                                                                  : "group";
-    buffer_printf(&text, "cuda=%d,opencl=%d,vulkan=%s,graph=%s",
+    buffer_printf(&text, "cuda=%d,opencl=%d,vulkan=%s,metal=%d,graph=%s",
                   options_record(options, RECORD_CUDA), options_record(options, RECORD_OPENCL),
-                  vulkan, options->graph_nodes ? "node" : "graph");
+                  vulkan, options_record(options, RECORD_METAL),
+                  options->graph_nodes ? "node" : "graph");
     if (options->python_lines)
         buffer_printf(&text, ",python=%s", options->python_lines);
     /* the program starts a little later: events that are still too early are skipped by drain.c */
@@ -197,25 +200,47 @@ static char *probe_options(struct environment *environment, const struct record_
     return copy;
 }
 
-/* Before what the user preloads: another allocator would otherwise keep the calls to itself. */
-static bool set_memory_library(struct environment *environment, struct record_summary *summary,
-                               struct status *status) {
-    char path[ENVIRONMENT_PROBE_SIZE + 32];
-    const char *slash = strrchr(environment->probe, '/'), *there = value_of(environment, PRELOAD);
-    struct status why = {0};
-    snprintf(path, sizeof path, "%.*s/" MEMORY_LIBRARY,
-             (int)(slash ? slash - environment->probe : 0), environment->probe);
-    if (access(path, R_OK) != 0 || !check_safe(path, &why)) {
-        record_note(summary, "the heap is not recorded: %s",
-                    why.code ? why.message : MEMORY_LIBRARY " is not installed beside the probe");
-        return true;
-    }
+/* Puts a library before those that the user preloads. */
+static bool preload(struct environment *environment, const char *path, struct status *status) {
     struct buffer text = {0};
+    const char *there = value_of(environment, PRELOAD);
     buffer_printf(&text, "%s%s%s", path, there && *there ? ":" : "", there ? there : "");
     char *copy =
         buffer_ok(&text, status) ? own_copy(environment, buffer_as_text(&text), status) : NULL;
     buffer_finish(&text);
     return copy && set_variable(environment, PRELOAD, copy, status);
+}
+
+/* First: another allocator would otherwise keep the calls to itself. */
+static bool set_memory_library(struct environment *environment, struct record_summary *summary,
+                               struct status *status) {
+    char path[ENVIRONMENT_PROBE_SIZE + 32];
+    const char *slash = strrchr(environment->probe, '/');
+    struct status why = {0};
+    snprintf(path, sizeof path, "%.*s/" MEMORY_LIBRARY,
+             (int)(slash ? slash - environment->probe : 0), environment->probe);
+#ifdef __APPLE__
+    record_note(summary, "the heap is not recorded: malloc() is interposed on Linux only; use the "
+                         "Allocations template of Instruments");
+    return true;
+#endif
+    if (access(path, R_OK) != 0 || !check_safe(path, &why)) {
+        record_note(summary, "the heap is not recorded: %s",
+                    why.code ? why.message : MEMORY_LIBRARY " is not installed beside the probe");
+        return true;
+    }
+    return preload(environment, path, status);
+}
+
+/* dyld loads the probe into the program, which sees Metal's devices from there. */
+static bool set_metal(struct environment *environment, struct status *status) {
+#ifdef __APPLE__
+    const char *there = value_of(environment, PRELOAD);
+    return list_has(there, environment->probe) || preload(environment, environment->probe, status);
+#else
+    (void)environment, (void)status;
+    return true;
+#endif
 }
 
 /* VK_ADD_LAYER_PATH is ignored when VK_LAYER_PATH is set. ncnn loads a driver without the loader:
@@ -253,6 +278,7 @@ static bool set_probe(struct environment *environment, const struct record_optio
            set_variable(environment, SPOOL_OPTIONS, words, status) &&
            (!options_record(options, RECORD_CUDA) ||
             set_injection_path(environment, "CUDA_INJECTION64_PATH", "CUDA is", summary, status)) &&
+           (!options_record(options, RECORD_METAL) || set_metal(environment, status)) &&
            (!options_record(options, RECORD_OPENCL) || set_opencl_layers(environment, status)) &&
            set_injection_path(environment, "NVTX_INJECTION64_PATH", "NVTX ranges are", summary,
                               status) &&
@@ -269,8 +295,8 @@ bool environment_build(struct environment *environment, const struct record_opti
     if (spool && !set_probe(environment, options, spool, summary, status))
         return false;
     /* makes Python 3.12 and later write perf-PID.map */
-    environment->enables_python_names =
-        !options->no_sampling && !value_of(environment, "PYTHONPERFSUPPORT");
+    environment->enables_python_names = options->python_trampolines && !options->no_sampling &&
+                                        !value_of(environment, "PYTHONPERFSUPPORT");
     return !environment->enables_python_names ||
            set_variable(environment, "PYTHONPERFSUPPORT", "1", status);
 }

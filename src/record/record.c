@@ -60,13 +60,17 @@ static void add_word(struct buffer *command, const char *word) {
     buffer_byte(command, '\'');
 }
 
-static void write_command(struct trace_writer *writer, char *const *words) {
-    struct buffer command = {0};
+void record_command_text(char *const *words, struct buffer *command) {
     for (char *const *word = words; *word; word++) {
         if (word != words)
-            buffer_byte(&command, ' ');
-        add_word(&command, *word);
+            buffer_byte(command, ' ');
+        add_word(command, *word);
     }
+}
+
+static void write_command(struct trace_writer *writer, char *const *words) {
+    struct buffer command = {0};
+    record_command_text(words, &command);
     trace_writer_meta(writer, META_COMMAND, buffer_as_text(&command));
     buffer_finish(&command);
 }
@@ -215,7 +219,18 @@ static void describe_cost(const struct record_summary *summary, struct buffer *l
     buffer_byte(lines, '\n');
 }
 
+static void describe_failure(const struct record_summary *summary, struct buffer *lines) {
+    buffer_string(lines, "no trace  ");
+    for (unsigned i = 0; i < summary->note_count; i++)
+        buffer_printf(lines, "%s%s", i ? "; " : "", summary->notes[i]);
+    buffer_byte(lines, '\n');
+}
+
 void record_describe(const struct record_summary *summary, struct buffer *lines) {
+    if (summary->no_trace) {
+        describe_failure(summary, lines);
+        return;
+    }
     describe_content(summary, lines);
     describe_losses(summary, lines);
     describe_cost(summary, lines);

@@ -7,7 +7,15 @@
 #include "record/perf/perf.h"
 #include "record/target.h"
 
-enum record_backend { RECORD_AUTO, RECORD_CUDA, RECORD_OPENCL, RECORD_VULKAN, RECORD_CPU };
+enum record_backend {
+    RECORD_AUTO,
+    RECORD_CUDA,
+    RECORD_OPENCL,
+    RECORD_VULKAN,
+    RECORD_METAL,
+    RECORD_CPU,
+    RECORD_XCTRACE /* Metal, with Apple's xctrace: see xctrace_record.h */
+};
 
 /* Adds known facts about a device, such as its measured roofs: calls `add` for each meta row of the
  * device with this name and label. */
@@ -29,6 +37,8 @@ struct record_options {
     bool graph_nodes;          /* record each node of CUDA graphs */
     const char *python_lines;  /* "off", "waits" or "all"; NULL: all */
     bool vulkan_dispatches;    /* times for each Vulkan command instead of groups */
+    bool python_trampolines;   /* let Python name its functions to perf: slow, but its memory need
+                                  not be read */
     struct perf_options perf;
     bool no_sampling;
     const char *const *variables;      /* NAME=VALUE for the target; terminated by NULL */
@@ -53,6 +63,7 @@ struct record_summary {
     int64_t probe_ns;          /* inside the program, measured by the probe; -1: unknown */
     char notes[RECORD_NOTES][RECORD_NOTE_SIZE]; /* what could not be recorded, and how to fix it */
     unsigned note_count;
+    bool no_trace; /* the program ran, but there is no trace; the notes say why */
 };
 
 /* Returns true if the program ran, even if it failed: see summary->target. With STATUS_USAGE it did
@@ -72,6 +83,8 @@ void record_note(struct record_summary *summary, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Writes the command (quoted for a shell), the host, the clock and the rank to the trace. */
 void record_write_meta(struct trace_writer *writer, const struct record_options *options);
+/* The words of a command, quoted for a shell. */
+void record_command_text(char *const *words, struct buffer *command);
 /* The three lines of the summary: what was recorded, what was lost, what it cost. */
 void record_describe(const struct record_summary *summary, struct buffer *lines);
 

@@ -1,6 +1,6 @@
 /* Only what the blocks of a Python file need is parsed: strings, comments, brackets, indentation,
  * and the first word of a statement. One pass gives each line its innermost loop, and each loop its
- * enclosing one in the same function.
+ * enclosing one in the same function. Files of other languages are parsed by brace_blocks.c.
  */
 #include "record/source_files.h"
 
@@ -11,6 +11,7 @@
 
 #include "base/checksum.h"
 #include "base/memory.h"
+#include "record/source_blocks.h"
 
 enum {
     FILE_BYTES_MAX = 16 << 20,
@@ -18,23 +19,6 @@ enum {
     BLOCKS_MAX = 100, /* CPython's own limit of nested blocks */
     TEXT_MAX = 160,   /* bytes of a line's text */
     TAB = 8,
-};
-
-struct source_loop {
-    uint32_t line;
-    uint32_t around; /* index + 1 of the loop around it in the function; 0: none */
-};
-
-struct source_file {
-    char *bytes;
-    size_t length;
-    uint32_t *starts; /* offset of each line */
-    uint32_t *loop;   /* by line - 1: index + 1 of its innermost loop; 0: none */
-    uint32_t *first;  /* by line - 1: first line of its statement */
-    size_t line_count;
-    struct source_loop *loops;
-    size_t loop_count, loop_capacity;
-    struct buffer chain;
 };
 
 /* ---- Parsing -------------------------------------------------------------------------------- */
@@ -52,7 +36,7 @@ struct scanner {
     size_t line;
 };
 
-static bool is_word(char c) {
+bool source_blocks_is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            (unsigned char)c >= 128;
 }
@@ -79,9 +63,9 @@ static size_t skip_string(const char *bytes, size_t at, size_t length) {
     return length;
 }
 
-static struct text word_at(const struct source_file *file, size_t at) {
+struct text source_blocks_word(const struct source_file *file, size_t at) {
     size_t end = at;
-    while (end < file->length && is_word(file->bytes[end]))
+    while (end < file->length && source_blocks_is_word(file->bytes[end]))
         end++;
     return (struct text){file->bytes + at, end - at};
 }
@@ -106,8 +90,8 @@ static size_t scan_statement(const struct source_file *file, size_t at,
                 at++;
         } else if (c == '\'' || c == '"') {
             at = skip_string(bytes, at, file->length);
-        } else if (is_word(c)) {
-            struct text word = word_at(file, at);
+        } else if (source_blocks_is_word(c)) {
+            struct text word = source_blocks_word(file, at);
             statement->has_comprehension |= depth > 0 && text_is(word, "for");
             at += word.length;
         } else {
@@ -132,12 +116,12 @@ static bool next_statement(struct scanner *scanner, struct statement *statement)
             file->bytes[at] == '\t' ? (statement->indent / TAB + 1) * TAB : statement->indent + 1;
     bool blank = at >= file->length || file->bytes[at] == '\n' || file->bytes[at] == '#';
     if (!blank) {
-        statement->word = word_at(file, at);
+        statement->word = source_blocks_word(file, at);
         if (text_is(statement->word, "async")) {
             size_t next = at + statement->word.length;
             while (next < file->length && file->bytes[next] == ' ')
                 next++;
-            statement->word = word_at(file, next);
+            statement->word = source_blocks_word(file, next);
         }
         at = scan_statement(file, at, statement);
     }
@@ -153,8 +137,8 @@ struct block {
     uint32_t loop; /* innermost loop of its function inside it */
 };
 
-static bool add_loop(struct source_file *file, size_t line, uint32_t around, uint32_t *number,
-                     struct status *status) {
+bool source_blocks_add_loop(struct source_file *file, size_t line, uint32_t around,
+                            uint32_t *number, struct status *status) {
     if (!GROW(file->loops, &file->loop_capacity, file->loop_count + 1, status))
         return false;
     file->loops[file->loop_count++] = (struct source_loop){(uint32_t)line + 1, around};
@@ -175,7 +159,7 @@ static bool find_loops(struct source_file *file, struct status *status) {
         bool begins_loop = text_is(statement.word, "for") || text_is(statement.word, "while");
         bool begins_scope = text_is(statement.word, "def") || text_is(statement.word, "class");
         if (begins_loop || (statement.has_comprehension && !begins_scope))
-            if (!add_loop(file, statement.first, loop, &loop, status))
+            if (!source_blocks_add_loop(file, statement.first, loop, &loop, status))
                 return false;
         for (size_t line = statement.first; line < statement.end; line++) {
             file->loop[line] = loop;
@@ -242,8 +226,11 @@ static struct source_file *open_file(struct text path, struct status *status) {
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
         info.st_size < FILE_BYTES_MAX && (file = memory_allocate(1, sizeof *file, status))) {
         file->bytes = memory_allocate((size_t)info.st_size + 1, 1, status);
+        file->has_braces = brace_blocks_is_language(path);
         if (!file->bytes || !read_bytes(file, fd, (size_t)info.st_size) ||
-            !find_lines(file, status) || !find_loops(file, status)) {
+            !find_lines(file, status) ||
+            !(file->has_braces ? brace_blocks_find(file, path, status)
+                               : find_loops(file, status))) {
             close_file(file);
             file = NULL;
         }
@@ -271,6 +258,23 @@ static struct source_file *find_file(struct source_files *files, struct text pat
     return file && line > 0 && line <= file->line_count ? file : NULL;
 }
 
+static bool is_comment(const struct source_file *file, size_t at) {
+    if (!file->has_braces)
+        return file->bytes[at] == '#';
+    return file->bytes[at] == '/' && at + 1 < file->length &&
+           (file->bytes[at + 1] == '/' || file->bytes[at + 1] == '*');
+}
+
+/* Behind the string or character at `at`, which must not hide a comment. */
+static size_t behind_token(const struct source_file *file, size_t at, size_t end) {
+    if (file->has_braces) {
+        size_t next = brace_blocks_skip(file, at);
+        return next == at ? at + 1 : next < end ? next : end;
+    }
+    bool is_string = file->bytes[at] == '\'' || file->bytes[at] == '"';
+    return is_string ? skip_string(file->bytes, at, end) : at + 1;
+}
+
 static struct text text_of_line(const struct source_file *file, uint32_t line) {
     size_t at = file->starts[line - 1],
            end = line < file->line_count ? file->starts[line] : file->length;
@@ -278,10 +282,8 @@ static struct text text_of_line(const struct source_file *file, uint32_t line) {
         at++;
     size_t stop = at;
     while (stop < end && file->bytes[stop] != '\n' && file->bytes[stop] != '\r' &&
-           file->bytes[stop] != '#')
-        stop = file->bytes[stop] == '\'' || file->bytes[stop] == '"'
-                   ? skip_string(file->bytes, stop, end)
-                   : stop + 1;
+           !is_comment(file, stop))
+        stop = behind_token(file, stop, end);
     while (stop > at && (file->bytes[stop - 1] == ' ' || file->bytes[stop - 1] == '\n'))
         stop--;
     if (stop - at > TEXT_MAX)

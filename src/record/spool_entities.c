@@ -132,6 +132,7 @@ static void write_label(const struct spool_device *device, uint32_t index, char 
     static const char *const prefixes[SPOOL_DEVICES_MAX / SPOOL_DEVICES_EACH] = {
         [SPOOL_DEVICES_OPENCL / SPOOL_DEVICES_EACH] = "opencl:",
         [SPOOL_DEVICES_VULKAN / SPOOL_DEVICES_EACH] = "vulkan:",
+        [SPOOL_DEVICES_METAL / SPOOL_DEVICES_EACH] = "metal:",
     };
     const char *prefix = device->is_cpu ? "cpu:" : prefixes[device->index / SPOOL_DEVICES_EACH];
     snprintf(label, 24, "%s%u", prefix ? prefix : "", index);

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/checksum.h"
+#include "base/demangle.h"
 #include "base/memory.h"
-#include "record/python_lines.h"
+#include "record/python/python_lines.h"
 #include "trace/schema.h"
 
 enum { NUMBERS_MAX = 1 << 20, TABLE_BYTES_MAX = 1 << 20 };
@@ -76,6 +77,44 @@ static struct row_stack frame_row(const struct spool_stack_code *code, uint32_t 
     };
 }
 
+static uint32_t function_string(struct text mangled, struct trace_writer *writer) {
+    struct buffer name = {0};
+    struct status ignored;
+    bool is_demangled = demangle(mangled, &name) && buffer_ok(&name, &ignored);
+    uint32_t id = trace_writer_string(writer, is_demangled     ? buffer_as_text(&name)
+                                              : mangled.length ? mangled
+                                                               : TEXT(STACK_UNKNOWN));
+    buffer_finish(&name);
+    return id;
+}
+
+/* A return address follows the call and may belong to the next line, hence the - 1. */
+static bool native_row(const struct spool_stack_code *code, uint32_t parent, uint32_t address,
+                       struct spool_frame_rows *known, struct trace_writer *writer,
+                       struct row_stack *row, struct status *status) {
+    uint32_t file;
+    if (!symbol_files_add(&known->objects, text_of(code->path), &file, status))
+        return false;
+    struct symbol_place place =
+        symbol_files_find_address(&known->objects, file, address ? address - 1 : 0);
+    *row = (struct row_stack){
+        .parent = parent,
+        .function = function_string(place.function, writer),
+        .module = trace_writer_string(writer, symbol_files_module(&known->objects, file)),
+        .offset = place.offset,
+    };
+    if (!place.line)
+        return true;
+    struct source_files *sources = &known->sources;
+    row->file = trace_writer_string(writer, place.source);
+    row->line = place.line;
+    row->function_line = place.function_line;
+    row->statement = source_files_statement(sources, place.source, place.line);
+    row->source = trace_writer_string(writer, source_files_line(sources, place.source, place.line));
+    row->loops = trace_writer_string(writer, source_files_loops(sources, place.source, place.line));
+    return true;
+}
+
 static bool find_row(struct spool_frame_rows *known, const struct row_stack *row,
                      struct trace_writer *writer, uint32_t *id, struct status *status) {
     uint64_t key = checksum64(row, sizeof *row), *found = map_find(&known->rows, key);
@@ -97,8 +136,12 @@ bool spool_stacks_frame(struct spool_stacks *stacks, struct spool_frame_rows *kn
     if (frame->code >= stacks->code_capacity || !stacks->codes[frame->code].function ||
         (frame->parent && !parent))
         return true;
-    struct row_stack row =
-        frame_row(&stacks->codes[frame->code], parent, frame->offset, &known->sources, writer);
+    const struct spool_stack_code *code = &stacks->codes[frame->code];
+    struct row_stack row;
+    if (code->format != SPOOL_NATIVE)
+        row = frame_row(code, parent, frame->offset, &known->sources, writer);
+    else if (!native_row(code, parent, (uint32_t)frame->offset, known, writer, &row, status))
+        return false;
     return find_row(known, &row, writer, &stacks->rows[frame->number], status);
 }
 
@@ -109,6 +152,7 @@ uint32_t spool_stacks_row(const struct spool_stacks *stacks, uint32_t number) {
 void spool_frame_rows_finish(struct spool_frame_rows *known) {
     map_finish(&known->rows);
     source_files_finish(&known->sources);
+    symbol_files_finish(&known->objects);
 }
 
 void spool_stacks_finish(struct spool_stacks *stacks) {

@@ -1,4 +1,4 @@
-/* The stacks of a lane: its code objects and frames become rows of the trace's table of stacks.
+/* The stacks of a lane: its code objects, programs and frames become rows of the trace's table of stacks.
  *
  * Threads number their stacks on their own; equal frames of all threads share one row.
  */
@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "record/source_files.h"
+#include "record/symbols/symbols_files.h"
 #include "spool/spool.h"
 #include "trace/writer.h"
 
@@ -30,6 +31,7 @@ struct spool_stacks {
 struct spool_frame_rows {
     struct map rows; /* hash of a row -> its id */
     struct source_files sources;
+    struct symbol_files objects; /* programs and libraries of native frames */
 };
 void spool_frame_rows_finish(struct spool_frame_rows *known);
 

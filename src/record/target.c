@@ -242,6 +242,11 @@ static bool explain_exec_error(const char *program, int reason, struct status *s
     return status_fail_errno(status, "cannot execute '%s'", program);
 }
 
+int target_exec_error(const char *program, int reason, struct status *status) {
+    explain_exec_error(program, reason, status);
+    return exec_exit_status(reason);
+}
+
 bool target_exec(struct target *target, const char *program, struct status *status) {
     int reason = 0;
     ssize_t got;
@@ -268,8 +273,7 @@ int target_run_unrecorded(char *const *command, bool pipe_was_ignored, struct st
 #endif
     execvp(command[0], command);
     int reason = errno;
-    explain_exec_error(command[0], reason, status);
-    return exec_exit_status(reason);
+    return target_exec_error(command[0], reason, status);
 }
 
 static bool count_child(void *count, int64_t pid, struct status *status) {

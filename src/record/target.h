@@ -47,6 +47,8 @@ bool target_start(struct target *target, char *const *command,
 bool target_attach(struct target *target, pid_t pid, struct status *status);
 /* Lets the child exec; `program` is for the error message. */
 bool target_exec(struct target *target, const char *program, struct status *status);
+/* Describes why exec() failed; returns the exit status of a shell, 126 or 127. */
+int target_exec_error(const char *program, int reason, struct status *status);
 /* Ends a child that was started and is not to exec. */
 void target_cancel(struct target *target);
 /* Replaces this process by the program, when recording is impossible. Needs no descriptor, memory

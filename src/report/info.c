@@ -301,7 +301,8 @@ static bool is_fact(struct text key) {
     for (unsigned i = 0; i < ARRAY_COUNT(facts); i++)
         if (text_is(key, facts[i].key))
             return true;
-    return text_is(key, META_WARNING) || text_is(key, META_DROPS);
+    return text_is(key, META_WARNING) || text_is(key, META_DROPS) || text_is(key, META_NOT_READ) ||
+           text_is(key, META_NOT_FOUND);
 }
 
 /* Only keys that are not printed elsewhere. */
@@ -510,6 +511,8 @@ static void write_losses(const struct trace *trace, struct output *output) {
     }
     if (!any)
         output_printf(output, "  no losses known\n");
+    write_values(trace, "not read", META_NOT_READ, output);
+    write_values(trace, "not found", META_NOT_FOUND, output);
 }
 
 bool info_print_text(const struct info *info, struct output *output, struct status *status) {

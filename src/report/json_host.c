@@ -40,6 +40,8 @@ static bool write_lines(struct json *json, const struct report *report, struct s
     json_member_integer(json, "device_ns", lines->device_time);
     json_member_integer(json, "named_device_ns", lines->named_time);
     json_member_integer(json, "idle_ns", lines->idle);
+    json_member_integer(json, "cpu_ns", lines->cpu_time);
+    json_member_integer(json, "named_cpu_ns", lines->named_cpu_time);
     json_key(json, "list");
     bool ok =
         section_write_json(&section_lines, &(struct report_source){.report = report}, json, status);

@@ -1,4 +1,4 @@
-/* The program's own lines: device time, idle time and waits. */
+/* The program's own lines: device time, idle time, waits and CPU time. */
 #include "base/format.h"
 #include "report/sections.h"
 
@@ -14,6 +14,7 @@ LINE(line_waits, value_integer((int64_t)at->waits))
 LINE(line_wait_time, value_integer(at->wait_time))
 LINE(line_call_time, value_integer(at->call_time))
 LINE(line_calls, value_integer((int64_t)at->calls))
+LINE(line_cpu, value_integer(at->cpu_time))
 LINE(line_activities, value_integer((int64_t)at->activities))
 
 /* "train.py:88 loss.item()" */
@@ -36,9 +37,17 @@ static const struct column line_columns[] = {
     {"idle_ns", "idle", UNIT_NS, 0, line_idle},
     {"wait_ns", "waits", UNIT_NS, 0, line_wait_time},
     {"waits", NULL, UNIT_COUNT, 0, line_waits},
+    {"cpu_ns", "cpu", UNIT_NS, 0, line_cpu},
     {"calls", "calls", UNIT_COUNT, 0, line_calls},
     {"call_ns", NULL, UNIT_NS, 0, line_call_time},
     {"activities", NULL, UNIT_COUNT, 0, line_activities},
+    {NULL, "line", UNIT_TEXT, COLUMN_FLEXIBLE, line_name},
+    {0},
+};
+
+/* Of a program without recorded calls. */
+static const struct column cpu_line_columns[] = {
+    {"cpu_ns", "cpu", UNIT_NS, 0, line_cpu},
     {NULL, "line", UNIT_TEXT, COLUMN_FLEXIBLE, line_name},
     {0},
 };
@@ -48,25 +57,73 @@ static const void *line_row(const void *source, size_t index) {
     return index < lines->count ? &lines->list[index] : NULL;
 }
 
+static const void *called_line_row(const void *source, size_t index) {
+    const struct lines *lines = &((const struct report_source *)source)->report->lines;
+    return lines->calls || lines->device_time ? line_row(source, index) : NULL;
+}
+
+static const void *cpu_line_row(const void *source, size_t index) {
+    return called_line_row(source, index) ? NULL : line_row(source, index);
+}
+
 static bool lines_note(const void *source, struct buffer *line) {
     const struct lines *lines = &((const struct report_source *)source)->report->lines;
     char count[FORMAT_PLURAL_SIZE], named[FORMAT_SIZE];
-    buffer_printf(
-        line, "%s, with %s of the device time", format_plural(lines->count, "line", "lines", count),
-        lines->device_time > 0
-            ? format_percent((double)lines->named_time / (double)lines->device_time, named)
-            : "an unknown part");
+    buffer_string(line, format_plural(lines->count, "line", "lines", count));
+    if (lines->device_time > 0)
+        buffer_printf(
+            line, ", with %s of the device time",
+            format_percent((double)lines->named_time / (double)lines->device_time, named));
+    if (lines->cpu_time > 0)
+        buffer_printf(
+            line, "%s %s of the sampled CPU time", lines->device_time > 0 ? " and" : ", with",
+            format_percent((double)lines->named_cpu_time / (double)lines->cpu_time, named));
     return lines->count > 0;
 }
 
+static bool called_lines_note(const void *source, struct buffer *line) {
+    return called_line_row(source, 0) && lines_note(source, line);
+}
+
+static bool cpu_lines_note(const void *source, struct buffer *line) {
+    return cpu_line_row(source, 0) && lines_note(source, line);
+}
+
 static bool lines_sentence(const void *source, size_t index, struct buffer *line) {
-    (void)source;
+    if (!called_line_row(source, 0))
+        return false;
     if (index == 0)
         buffer_string(line, "Device: work launched by the line. Idle: device idle time that ended "
-                            "with such work. Waits: time in synchronizing calls.");
+                            "with such work. Waits: time in synchronizing calls. CPU: time of "
+                            "samples in the line and in what it calls.");
     return index == 0;
 }
 
+static bool cpu_lines_sentence(const void *source, size_t index, struct buffer *line) {
+    if (!cpu_line_row(source, 0))
+        return false;
+    if (index == 0)
+        buffer_string(line, "CPU: time of samples in the line and in what it calls.");
+    return index == 0;
+}
+
+const struct section section_cpu_lines = {.key = "cpu_lines",
+                                          .title = "Lines",
+                                          .columns = cpu_line_columns,
+                                          .row = cpu_line_row,
+                                          .note = cpu_lines_note,
+                                          .sentence = cpu_lines_sentence,
+                                          .rows = "lines"};
+
+const struct section section_called_lines = {.key = "lines",
+                                             .title = "Lines",
+                                             .columns = line_columns,
+                                             .row = called_line_row,
+                                             .note = called_lines_note,
+                                             .sentence = lines_sentence,
+                                             .rows = "lines"};
+
+/* In JSON. */
 const struct section section_lines = {.key = "lines",
                                       .title = "Lines",
                                       .columns = line_columns,

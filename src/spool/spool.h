@@ -150,7 +150,12 @@ struct spool_memory {
     int64_t tid; /* of the calling thread; 0: unknown */
 };
 /* Each API numbers its devices from its own base. */
-enum { SPOOL_DEVICES_EACH = 64, SPOOL_DEVICES_OPENCL = 64, SPOOL_DEVICES_VULKAN = 128 };
+enum {
+    SPOOL_DEVICES_EACH = 64,
+    SPOOL_DEVICES_OPENCL = 64,
+    SPOOL_DEVICES_VULKAN = 128,
+    SPOOL_DEVICES_METAL = 192
+};
 struct spool_device {
     struct spool_head head; /* text: the name */
     uint32_t index, multiprocessors, clock_khz, major, minor, warp, threads_per_multiprocessor,
@@ -195,10 +200,12 @@ enum spool_line_format {
     SPOOL_LNOTAB,    /* co_lnotab, to 3.9 */
     SPOOL_LINETABLE, /* co_linetable of 3.10 */
     SPOOL_LOCATIONS, /* co_linetable from 3.11 on */
+    SPOOL_NATIVE,    /* a loaded program or library; its debug information has the lines */
     SPOOL_LINE_FORMATS
 };
-/* A Python code object. Its line table follows in parts of SPOOL_CODE_LINES. Numbers of code
- * objects and frames belong to the lane; a lane may use a number again for another one. */
+/* A Python code object, or a loaded ELF file, of which only the path is given. Its line table
+ * follows in parts of SPOOL_CODE_LINES. Numbers of code objects and frames belong to the lane; a
+ * lane may use a number again for another one. */
 struct spool_code {
     struct spool_head head; /* text: the qualified name */
     uint32_t number;
@@ -216,7 +223,8 @@ struct spool_frame {
     struct spool_head head;
     uint32_t number, parent; /* parent 0: the outermost frame */
     uint32_t code;
-    int32_t offset; /* of the instruction, in bytes */
+    int32_t offset; /* of the instruction, in bytes; SPOOL_NATIVE: unsigned, the return address
+                       before relocation */
 };
 
 struct spool_queue_range {

@@ -230,6 +230,10 @@ enum range_category {
 /* The name of an overhead range, on a thread of the paused process, during which nothing of it was
  * recorded. Excluded from all results. */
 #define RANGE_PAUSED "ridge: paused"
+/* Counters of states: nominal 0, fair 1, serious 2, critical 3; and minimum 1, medium 2,
+ * maximum 3. */
+#define COUNTER_THERMAL_STATE "thermal state"
+#define COUNTER_PERFORMANCE_STATE "GPU performance state"
 /* In a stack: the module of Python functions, and an unnamed function. */
 #define STACK_PYTHON "[python]"
 #define STACK_UNKNOWN "[unknown]"

@@ -193,7 +193,7 @@ static bool are_submissions(const struct grapher *grapher) {
 bool change_graph(struct run *run, const struct change *change, struct outcome *outcome,
                   struct status *status) {
     struct grapher grapher = {.run = run};
-    char a[FORMAT_SIZE], b[FORMAT_PLURAL_SIZE];
+    char a[FORMAT_PLURAL_SIZE], b[FORMAT_PLURAL_SIZE];
     (void)change;
     if (run->replay->has_graphs) {
         snprintf(outcome->why_not, OUTCOME_TEXT,
@@ -217,8 +217,8 @@ bool change_graph(struct run *run, const struct change *change, struct outcome *
                  "the loop has no two consecutive launches without a wait between them");
         return true;
     }
-    snprintf(outcome->what, OUTCOME_TEXT, "%s launches become %s",
-             format_count(grapher.selected_launches, a),
+    snprintf(outcome->what, OUTCOME_TEXT, "%s become %s",
+             format_plural(grapher.selected_launches, "launch", "launches", a),
              format_plural(grapher.selected_graphs, submitted ? "submission" : "graph",
                            submitted ? "submissions" : "graphs", b));
     snprintf(outcome->assumes, OUTCOME_TEXT,

@@ -17,6 +17,7 @@
     X(folded)                                                                                      \
     X(gguf)                                                                                        \
     X(kineto)                                                                                      \
+    X(lines)                                                                                       \
     X(nsys)                                                                                        \
     X(open)                                                                                        \
     X(perf_script)                                                                                 \

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "record/symbols/cfi.h"
+#include "abi/cfi.h"
 #include "targets.h"
 
 enum { STACK_BYTES = 64, ENTRIES = 64 };

@@ -7,7 +7,8 @@ import sys
 
 CPUS = {0x01000007: "x86_64", 0x0100000C: "arm64"}
 KINDS = {2: "program", 6: "library"}
-SEGMENT_64, SYMTAB, LOAD_DYLIB, ID_DYLIB, RPATH, BUILD_VERSION = 0x19, 0x2, 0xC, 0xD, 0x8000001C, 0x32
+SEGMENT_64, SYMTAB, RPATH, BUILD_VERSION = 0x19, 0x2, 0x8000001C, 0x32
+DYLIBS = {0xC: "library", 0xD: "name", 0x80000018: "weak"}
 UNDEFINED, EXTERNAL, PRIVATE, STAB = 0x0, 0x01, 0x10, 0xE0
 
 
@@ -42,9 +43,8 @@ def read(path):
     at = 32
     for _ in range(commands):
         command, size = struct.unpack_from("<2I", data, at)
-        if command in (LOAD_DYLIB, ID_DYLIB):
-            word = "library" if command == LOAD_DYLIB else "name"
-            yield word, text_at(data, at + struct.unpack_from("<I", data, at + 8)[0])
+        if command in DYLIBS:
+            yield DYLIBS[command], text_at(data, at + struct.unpack_from("<I", data, at + 8)[0])
         elif command == RPATH:
             yield "rpath", text_at(data, at + struct.unpack_from("<I", data, at + 8)[0])
         elif command == BUILD_VERSION:

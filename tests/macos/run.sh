@@ -46,6 +46,10 @@ for cpu in arm64 x86_64; do
     check "$cpu libridge: exports as on this system" \
         "$(values "$folder/libridge.0.dylib" exports | tr ' ' '\n' | grep -v '^__' | tr '\n' ' ' | sed 's/ $//')" "$public"
     check "$cpu probe: libraries" "$(values "$folder/libridge-probe.dylib" library)" /usr/lib/libSystem.B.dylib
+    check "$cpu probe: weak libraries" "$(values "$folder/libridge-probe.dylib" weak)" \
+        /System/Library/Frameworks/Metal.framework/Versions/A/Metal
+    check "$cpu probe: replaced functions" "$(values "$folder/libridge-probe.dylib" section | tr ' ' '\n' | grep interpose)" \
+        __DATA,__interpose
 done
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -10,10 +10,11 @@ import tempfile
 RIDGE = os.environ.get("RIDGE", "build/ridge")
 GEMM = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn"
 TORCH = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)"
+MUL = TORCH.replace("CUDAFunctor_add<float>", "MulFunctor<float>")
 
 # kernels of a step (name, microseconds, times), host microseconds between launches, words of the fix
 ROWS = [
-    ([(GEMM, 90, 2), ("softmax_warp_forward<bf16>", 200, 1), (TORCH, 60, 1)], 1, "scaled_dot_product_attention"),
+    ([(GEMM, 90, 2), ("softmax_warp_forward<bf16>", 200, 1), (MUL, 60, 1)], 1, "scaled_dot_product_attention"),
     ([("sm90_xmma_fprop_implicit_gemm_f16f16", 100, 1), ("cudnn::nchwToNhwcKernel", 40, 2), ("cudnn::nhwcToNchwKernel", 40, 1), (TORCH, 9, 1)], 1, "channels_last"),
     ([(GEMM, 100, 1), ("at::native::batch_norm_transform_input_kernel<half>", 60, 1)], 1, "fuse_conv_bn_eval"),
     ([("at::native::indexFuncLargeIndex<float>", 600, 1), (TORCH, 5, 1)], 1, "segment_reduce"),

@@ -1,7 +1,9 @@
 /* Shared by the parts of the Instruments importer: the table of contents and the state of one
- * import. xctrace.c finds and reads the files, xctrace_table.c parses tables, xctrace_metal.c
- * handles rows of the GPU, xctrace_host.c those of the CPU, xctrace_waits.c infers the waits
- * between them. */
+ * import. xctrace_files.c finds the files, xctrace_bundle.c makes them from a .trace bundle,
+ * xctrace_toc.c and xctrace_table.c parse them, xctrace.c imports them in order. xctrace_metal.c
+ * handles rows of the GPU, xctrace_shaders.c those of shaders, xctrace_machine.c states of the
+ * machine, xctrace_memory.c allocations, xctrace_host.c rows of the CPU; xctrace_waits.c infers
+ * the waits between both. */
 #ifndef RIDGE_IMPORT_XCTRACE_XCTRACE_H
 #define RIDGE_IMPORT_XCTRACE_XCTRACE_H
 
@@ -9,17 +11,6 @@
 #include "base/map.h"
 #include "import/import.h"
 #include "import/xctrace/xctrace_table.h"
-
-/* The kind of a file by its first bytes; *schema is that of a table, "" where they do not have it.
- */
-enum xctrace_file_kind {
-    XCTRACE_OTHER,
-    XCTRACE_TOC,
-    XCTRACE_TABLE,
-    XCTRACE_LFS_POINTER, /* a Git LFS pointer in place of an XML file */
-    XCTRACE_EMPTY,       /* an XML file whose export failed */
-};
-enum xctrace_file_kind xctrace_file_kind(struct text head, struct text *schema);
 
 /* The table of contents of the first run. Texts are "" when absent and live in the arena. A zeroed
  * struct stands for a missing table of contents. */
@@ -29,11 +20,17 @@ struct xctrace_toc {
     uint64_t run_number;
     struct text target_name, target_arguments;
     uint64_t target_pid; /* 0 = unknown: all processes were recorded */
+    struct text exit_status, termination;
     struct text host, model, system, system_version;
     struct text start_date, end_reason, instruments_version, template_name, recording_mode;
     uint64_t sample_ns; /* sampling interval of the time-sample table; 0 = unknown */
     struct intern schemas;
 };
+bool xctrace_toc_read(const char *path, struct xctrace_toc *toc, struct status *status);
+void xctrace_toc_finish(struct xctrace_toc *toc);
+/* "2026-03-30T18:55:31.999-07:00" as nanoseconds since 1970; false without a zone or a sane year.
+ */
+bool xctrace_date(struct text date, int64_t *unix_ns);
 
 struct xctrace_signposts {
     struct intern keys; /* of open intervals: process, identifier, name, subsystem */
@@ -41,6 +38,14 @@ struct xctrace_signposts {
     size_t open_capacity;
     struct xctrace_begin *begins;
     size_t begin_count, begin_capacity;
+};
+
+/* Intervals that are used after their table was read. */
+struct xctrace_intervals {
+    struct xctrace_interval *intervals;
+    size_t count, capacity;
+    int64_t longest;
+    bool sorted;
 };
 
 struct xctrace_waits {
@@ -66,16 +71,29 @@ struct xctrace {
     struct map frames, stacks;        /* (function, module) -> frame; (parent, frame) -> stack */
     struct xctrace_signposts signposts;
     struct xctrace_waits waits;
+    struct xctrace_intervals shaders, compilations;
+    struct intern shader_names;
+    struct intern schemas_read;    /* of the tables that had rows to read */
+    struct intern schemas_unknown; /* of tables that ridge has no use for */
+    struct map samples;            /* (time, thread) of the samples that were written */
 
     bool has_time_profile, has_signpost_intervals;
-    uint64_t rows;       /* of tables that were read */
-    uint64_t foreign;    /* GPU rows of other processes or of none */
-    uint64_t nested;     /* nested or inactive GPU rows */
-    uint64_t incomplete; /* rows without a time */
-    uint64_t unresolved; /* references to undefined ids */
-    uint64_t unpaired;   /* signposts without a begin or an end */
-    uint64_t other_runs; /* tables of other runs */
+    uint64_t rows;                              /* of tables that were read */
+    uint64_t gpu_intervals;                     /* of the target */
+    uint64_t encoded_buffers, executed_buffers; /* command buffers; those with a GPU interval */
+    uint64_t foreign;                           /* GPU rows of other processes or of none */
+    uint64_t nested;                            /* nested or inactive GPU rows */
+    uint64_t incomplete;                        /* rows without a time */
+    uint64_t unresolved;                        /* references to undefined ids */
+    uint64_t unpaired;                          /* signposts without a begin or an end */
+    uint64_t other_runs;                        /* tables of other runs */
 };
+
+/* Runs xctrace to export the tables that ridge reads into a new folder, which the caller removes
+ * with xctrace_bundle_remove() and frees. */
+bool xctrace_bundle_export(struct xctrace *import, const char *bundle, char **folder,
+                           struct status *status);
+void xctrace_bundle_remove(const char *folder);
 
 /* A schema that is imported: its columns by mnemonic, and the function that handles a row. */
 struct xctrace_kind {
@@ -83,7 +101,11 @@ struct xctrace_kind {
     const char *const *columns;
     bool (*row)(struct xctrace *import, const struct xctrace_table *table, const uint32_t *cells,
                 struct status *status);
+    const char *xpath; /* of a view below the run; NULL: the table with that schema */
 };
+
+/* The schema that the rows of the Allocations instrument's list are given. */
+#define XCTRACE_ALLOCATIONS "allocations-list"
 
 /* In reading order: dependencies come first. Ends with NULL. */
 extern const struct xctrace_kind *const xctrace_kinds[];
@@ -93,7 +115,9 @@ const struct xctrace_kind *xctrace_kind_of(struct text schema, unsigned *rank);
 extern const struct xctrace_kind xctrace_gpu_intervals, xctrace_encoders, xctrace_submissions,
     xctrace_completions, xctrace_driver_intervals, xctrace_application_intervals,
     xctrace_gpu_states, xctrace_counter_info, xctrace_counter_values, xctrace_counter_intervals,
-    xctrace_time_profile, xctrace_time_sample, xctrace_signpost_events, xctrace_signpost_intervals;
+    xctrace_time_profile, xctrace_time_sample, xctrace_signpost_events, xctrace_signpost_intervals,
+    xctrace_thermal_states, xctrace_performance_states, xctrace_allocated_size, xctrace_resources,
+    xctrace_heap, xctrace_shader_intervals, xctrace_compilations;
 
 /* Counts unmatched begins and frees the state. */
 void xctrace_signposts_finish(struct xctrace *import);
@@ -106,6 +130,16 @@ bool xctrace_waits_completion(struct xctrace *import, uint64_t command_buffer, i
                               struct status *status);
 bool xctrace_waits_infer(struct xctrace *import, struct status *status);
 void xctrace_waits_finish(struct xctrace *import);
+/* The thread with the most command buffers, once the waits are inferred; 0: none encodes. */
+uint32_t xctrace_waits_thread(const struct xctrace *import);
+
+/* The name of a GPU interval: its label, or where that is Metal's own and the shader timeline was
+ * recorded, the shader that runs longest in it. */
+struct text xctrace_shader_of(struct xctrace *import, struct text label, int64_t start,
+                              int64_t duration);
+/* Writes the compilations, after the waits are inferred. */
+void xctrace_compilations_write(struct xctrace *import);
+void xctrace_shaders_finish(struct xctrace *import);
 
 /* The time of a row. *use is false for a row to skip: without a time, or with an invalid one that
  * is dropped. With `duration` NULL, only the start is read. */
@@ -117,6 +151,17 @@ uint64_t xctrace_pid(const struct xctrace_table *table, uint32_t cell);
 /* The target's thread of a thread cell; 0 for NULL and for another process's thread. */
 bool xctrace_thread(struct xctrace *import, const struct xctrace_table *table, uint32_t cell,
                     uint32_t *thread, struct status *status);
+/* Whether a row belongs to the target, by its process or its thread. */
+bool xctrace_is_target(const struct xctrace *import, const struct xctrace_table *table,
+                       uint32_t process_cell, uint32_t thread_cell);
+/* The id of an object; 0 for none, which Instruments writes as 2^64-1. */
+uint64_t xctrace_object_id(const struct xctrace_table *table, uint32_t cell);
+/* The device with this label; "" is the only one. */
+bool xctrace_device(struct xctrace *import, struct text label, uint32_t *device,
+                    struct status *status);
+/* Replaces *stack by the stack of the function that it called. */
+bool xctrace_push_frame(struct xctrace *import, uint32_t function, uint32_t module, uint32_t *stack,
+                        struct status *status);
 /* The string id of a cell's text. */
 uint32_t xctrace_string(struct xctrace *import, const struct xctrace_table *table, uint32_t cell);
 /* The first non-empty text of a label cell: a child's or its own. */

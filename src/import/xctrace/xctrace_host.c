@@ -11,6 +11,7 @@
  * module) once. */
 #include <stdio.h>
 
+#include "base/checksum.h"
 #include "import/xctrace/xctrace.h"
 
 /* ---- signposts ---- */
@@ -127,7 +128,7 @@ static bool event_row(struct xctrace *import, const struct xctrace_table *table,
     return true;
 }
 
-const struct xctrace_kind xctrace_signpost_events = {"os-signpost", event_columns, event_row};
+const struct xctrace_kind xctrace_signpost_events = {"os-signpost", event_columns, event_row, NULL};
 
 enum {
     INTERVAL_START,
@@ -169,7 +170,7 @@ static bool interval_row(struct xctrace *import, const struct xctrace_table *tab
 }
 
 const struct xctrace_kind xctrace_signpost_intervals = {"OSSignpostIntervals", interval_columns,
-                                                        interval_row};
+                                                        interval_row, NULL};
 
 void xctrace_signposts_finish(struct xctrace *import) {
     struct xctrace_signposts *signposts = &import->signposts;
@@ -187,8 +188,8 @@ void xctrace_signposts_finish(struct xctrace *import) {
 /* The default sampling interval of Instruments. */
 #define DEFAULT_SAMPLE_NS 1000000
 
-static bool push_frame(struct xctrace *import, uint32_t function, uint32_t module, uint32_t *stack,
-                       struct status *status) {
+bool xctrace_push_frame(struct xctrace *import, uint32_t function, uint32_t module, uint32_t *stack,
+                        struct status *status) {
     uint64_t key = (uint64_t)function << 32 | module;
     const uint64_t *known = map_find(&import->frames, key);
     uint64_t frame = known ? *known : import->frames.count + 1;
@@ -218,11 +219,21 @@ static bool stack_of(struct xctrace *import, const struct xctrace_table *table, 
         if (!text_is(xctrace_tag(table, frames[count]), "frame"))
             continue;
         uint32_t binary = xctrace_child(table, frames[count], "binary");
-        if (!push_frame(import, xctrace_string(import, table, frames[count]),
-                        xctrace_string(import, table, binary), stack, status))
+        if (!xctrace_push_frame(import, xctrace_string(import, table, frames[count]),
+                                xctrace_string(import, table, binary), stack, status))
             return false;
     }
     return true;
+}
+
+/* The templates Metal System Trace and Time Profiler, recorded together, write each sample twice.
+ */
+static bool is_new(struct xctrace *import, const struct row_sample *sample, bool *is_new,
+                   struct status *status) {
+    uint64_t parts[2] = {(uint64_t)sample->time, sample->thread};
+    uint64_t key = checksum64(parts, sizeof parts);
+    *is_new = !map_find(&import->samples, key);
+    return !*is_new || map_set(&import->samples, key, 1, status);
 }
 
 enum { PROFILE_TIME, PROFILE_THREAD, PROFILE_PROCESS, PROFILE_WEIGHT, PROFILE_STACK };
@@ -242,19 +253,25 @@ static bool profile_row(struct xctrace *import, const struct xctrace_table *tabl
     if (!use)
         return true;
     if (!xctrace_thread(import, table, cells[PROFILE_THREAD], &sample.thread, status) ||
-        !stack_of(import, table, cells[PROFILE_STACK], &sample.stack, status))
+        !is_new(import, &sample, &use, status))
+        return false;
+    if (!use)
+        return true;
+    if (!stack_of(import, table, cells[PROFILE_STACK], &sample.stack, status))
         return false;
     trace_write_sample(import->writer, &sample);
     return true;
 }
 
-const struct xctrace_kind xctrace_time_profile = {"time-profile", profile_columns, profile_row};
+const struct xctrace_kind xctrace_time_profile = {"time-profile", profile_columns, profile_row,
+                                                  NULL};
 
 static bool push_address(struct xctrace *import, uint64_t address, uint32_t *stack,
                          struct status *status) {
     char name[32];
     snprintf(name, sizeof name, "0x%llx", (unsigned long long)address);
-    return push_frame(import, trace_writer_string(import->writer, text_of(name)), 0, stack, status);
+    return xctrace_push_frame(import, trace_writer_string(import->writer, text_of(name)), 0, stack,
+                              status);
 }
 
 /* Callers in `text-addresses`, nearest first, a 0 at the end; then the leaf in `text-address`. */
@@ -307,4 +324,4 @@ static bool sample_row(struct xctrace *import, const struct xctrace_table *table
     return true;
 }
 
-const struct xctrace_kind xctrace_time_sample = {"time-sample", sample_columns, sample_row};
+const struct xctrace_kind xctrace_time_sample = {"time-sample", sample_columns, sample_row, NULL};

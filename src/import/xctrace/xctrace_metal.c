@@ -11,26 +11,34 @@
 #include "base/json_write.h"
 #include "import/xctrace/xctrace.h"
 
-/* An id of 2^64-1 means none. */
-static uint64_t object_id(const struct xctrace_table *table, uint32_t cell) {
+uint64_t xctrace_object_id(const struct xctrace_table *table, uint32_t cell) {
     uint64_t id;
     return xctrace_integer(table, cell, &id) && id != UINT64_MAX ? id : 0;
 }
 
-static bool is_target(const struct xctrace *import, const struct xctrace_table *table,
-                      uint32_t process_cell, uint32_t thread_cell) {
+bool xctrace_is_target(const struct xctrace *import, const struct xctrace_table *table,
+                       uint32_t process_cell, uint32_t thread_cell) {
     uint64_t pid = xctrace_pid(table, process_cell ? process_cell : thread_cell);
     return pid != 0 && pid == import->target_pid;
 }
 
+/* What is known of a command buffer of the target. */
+enum { ENCODED = 1, EXECUTED = 2 };
+
 static bool remember_command_buffer(struct xctrace *import, const struct xctrace_table *table,
-                                    uint32_t cell, struct status *status) {
-    uint64_t id = object_id(table, cell);
-    return id == 0 || map_set(&import->command_buffers, id, 1, status);
+                                    uint32_t cell, uint64_t fact, struct status *status) {
+    uint64_t id = xctrace_object_id(table, cell);
+    const uint64_t *known = id ? map_find(&import->command_buffers, id) : NULL;
+    uint64_t before = known ? *known : 0, after = before | fact;
+    if (id == 0 || after == before)
+        return true;
+    import->encoded_buffers += (after & ENCODED) > (before & ENCODED);
+    import->executed_buffers += after == (ENCODED | EXECUTED);
+    return map_set(&import->command_buffers, id, after, status);
 }
 
-static bool device_of(struct xctrace *import, struct text label, uint32_t *device,
-                      struct status *status) {
+bool xctrace_device(struct xctrace *import, struct text label, uint32_t *device,
+                    struct status *status) {
     struct trace_writer *writer = import->writer;
     size_t known = import->devices.count;
     uint32_t key;
@@ -104,10 +112,12 @@ static bool gpu_row(struct xctrace *import, const struct xctrace_table *table,
                     const uint32_t *cells, struct status *status) {
     struct row_activity activity = {.bytes = BYTES_UNKNOWN};
     bool use;
-    if (!is_target(import, table, cells[GPU_PROCESS], 0)) {
+    if (!xctrace_is_target(import, table, cells[GPU_PROCESS], 0)) {
         import->foreign++;
         return true;
     }
+    if (!remember_command_buffer(import, table, cells[GPU_COMMAND_BUFFER], EXECUTED, status))
+        return false;
     if (!is_outermost_and_active(table, cells)) {
         import->nested++;
         return true;
@@ -117,25 +127,27 @@ static bool gpu_row(struct xctrace *import, const struct xctrace_table *table,
         return false;
     if (!use)
         return true;
-    struct text name = xctrace_label(table, cells[GPU_LABEL]);
+    struct text name = xctrace_shader_of(import, xctrace_label(table, cells[GPU_LABEL]),
+                                         activity.start, activity.duration);
     struct text channel = xctrace_text(table, cells[GPU_CHANNEL]);
     uint32_t device;
-    if (!device_of(import, xctrace_text(table, cells[GPU_DEVICE]), &device, status) ||
-        !queue_of(import, device, channel, &activity.queue, status) ||
-        !remember_command_buffer(import, table, cells[GPU_COMMAND_BUFFER], status))
+    if (!xctrace_device(import, xctrace_text(table, cells[GPU_DEVICE]), &device, status) ||
+        !queue_of(import, device, channel, &activity.queue, status))
         return false;
     activity.name = trace_writer_string(import->writer, name.length ? name : channel);
-    activity.correlation = object_id(table, cells[GPU_ENCODER]);
+    activity.correlation = xctrace_object_id(table, cells[GPU_ENCODER]);
     if (text_find(name, "Blit") >= 0) {
-        uint64_t bytes = object_id(table, cells[GPU_BYTES]);
+        uint64_t bytes = xctrace_object_id(table, cells[GPU_BYTES]);
         activity.kind = ACTIVITY_COPY;
         activity.bytes = bytes ? bytes : BYTES_UNKNOWN;
     }
     trace_write_activity(import->writer, &activity);
+    import->gpu_intervals++;
     return true;
 }
 
-const struct xctrace_kind xctrace_gpu_intervals = {"metal-gpu-intervals", gpu_columns, gpu_row};
+const struct xctrace_kind xctrace_gpu_intervals = {"metal-gpu-intervals", gpu_columns, gpu_row,
+                                                   NULL};
 
 enum {
     ENCODER_START,
@@ -171,7 +183,7 @@ static bool encoder_row(struct xctrace *import, const struct xctrace_table *tabl
                         const uint32_t *cells, struct status *status) {
     struct row_call call = {.class = CALL_LAUNCH};
     bool use;
-    if (!is_target(import, table, cells[ENCODER_PROCESS], cells[ENCODER_THREAD]))
+    if (!xctrace_is_target(import, table, cells[ENCODER_PROCESS], cells[ENCODER_THREAD]))
         return true;
     if (!xctrace_span(import, table, cells[ENCODER_START], cells[ENCODER_DURATION], &call.start,
                       &call.duration, &use, status))
@@ -179,20 +191,20 @@ static bool encoder_row(struct xctrace *import, const struct xctrace_table *tabl
     if (!use)
         return true;
     if (!xctrace_thread(import, table, cells[ENCODER_THREAD], &call.thread, status) ||
-        !remember_command_buffer(import, table, cells[ENCODER_COMMAND_BUFFER], status))
+        !remember_command_buffer(import, table, cells[ENCODER_COMMAND_BUFFER], ENCODED, status))
         return false;
     call.name = trace_writer_string(import->writer, TEXT("MTLCommandEncoder encoding"));
-    call.correlation = object_id(table, cells[ENCODER_ID]);
+    call.correlation = xctrace_object_id(table, cells[ENCODER_ID]);
     call.detail = encoder_detail(import, xctrace_text(table, cells[ENCODER_LABEL]),
                                  xctrace_text(table, cells[ENCODER_BUFFER_LABEL]));
     trace_write_call(import->writer, &call);
     return xctrace_waits_encoding(import, call.thread,
-                                  object_id(table, cells[ENCODER_COMMAND_BUFFER]), call.start,
-                                  call.duration, status);
+                                  xctrace_object_id(table, cells[ENCODER_COMMAND_BUFFER]),
+                                  call.start, call.duration, status);
 }
 
 const struct xctrace_kind xctrace_encoders = {"metal-application-encoders-list", encoder_columns,
-                                              encoder_row};
+                                              encoder_row, NULL};
 
 enum {
     SUBMISSION_START,
@@ -208,7 +220,7 @@ static bool submission_row(struct xctrace *import, const struct xctrace_table *t
                            const uint32_t *cells, struct status *status) {
     struct row_call call = {.class = CALL_LAUNCH};
     bool use;
-    if (!is_target(import, table, cells[SUBMISSION_PROCESS], cells[SUBMISSION_THREAD]))
+    if (!xctrace_is_target(import, table, cells[SUBMISSION_PROCESS], cells[SUBMISSION_THREAD]))
         return true;
     if (!xctrace_span(import, table, cells[SUBMISSION_START], cells[SUBMISSION_DURATION],
                       &call.start, &call.duration, &use, status))
@@ -216,16 +228,16 @@ static bool submission_row(struct xctrace *import, const struct xctrace_table *t
     if (!use)
         return true;
     if (!xctrace_thread(import, table, cells[SUBMISSION_THREAD], &call.thread, status) ||
-        !remember_command_buffer(import, table, cells[SUBMISSION_COMMAND_BUFFER], status))
+        !remember_command_buffer(import, table, cells[SUBMISSION_COMMAND_BUFFER], ENCODED, status))
         return false;
     call.name = trace_writer_string(import->writer, TEXT("MTLCommandBuffer commit"));
-    call.correlation = object_id(table, cells[SUBMISSION_COMMAND_BUFFER]);
+    call.correlation = xctrace_object_id(table, cells[SUBMISSION_COMMAND_BUFFER]);
     trace_write_call(import->writer, &call);
     return true;
 }
 
 const struct xctrace_kind xctrace_submissions = {"metal-application-command-buffer-submissions",
-                                                 submission_columns, submission_row};
+                                                 submission_columns, submission_row, NULL};
 
 enum { COMPLETION_TIME, COMPLETION_COMMAND_BUFFER };
 static const char *const completion_columns[] = {"timestamp", "cmdbuffer-id", NULL};
@@ -234,7 +246,7 @@ static bool completion_row(struct xctrace *import, const struct xctrace_table *t
                            const uint32_t *cells, struct status *status) {
     struct row_mark mark = {0};
     bool use;
-    uint64_t id = object_id(table, cells[COMPLETION_COMMAND_BUFFER]);
+    uint64_t id = xctrace_object_id(table, cells[COMPLETION_COMMAND_BUFFER]);
     if (id == 0 || !map_find(&import->command_buffers, id))
         return true;
     if (!xctrace_span(import, table, cells[COMPLETION_TIME], 0, &mark.time, NULL, &use, status))
@@ -251,7 +263,7 @@ static bool completion_row(struct xctrace *import, const struct xctrace_table *t
 }
 
 const struct xctrace_kind xctrace_completions = {"metal-command-buffer-completed",
-                                                 completion_columns, completion_row};
+                                                 completion_columns, completion_row, NULL};
 
 enum {
     INTERVAL_START,
@@ -271,7 +283,7 @@ static bool write_interval(struct xctrace *import, const struct xctrace_table *t
                            struct status *status) {
     struct row_range range = {.category = (uint8_t)category};
     bool use;
-    if (!is_target(import, table, cells[INTERVAL_PROCESS], cells[INTERVAL_THREAD]))
+    if (!xctrace_is_target(import, table, cells[INTERVAL_PROCESS], cells[INTERVAL_THREAD]))
         return true;
     if (!xctrace_span(import, table, cells[INTERVAL_START], cells[INTERVAL_DURATION], &range.start,
                       &range.duration, &use, status))
@@ -301,9 +313,9 @@ static bool application_row(struct xctrace *import, const struct xctrace_table *
 }
 
 const struct xctrace_kind xctrace_driver_intervals = {"metal-driver-intervals", interval_columns,
-                                                      driver_row};
+                                                      driver_row, NULL};
 const struct xctrace_kind xctrace_application_intervals = {"metal-application-intervals",
-                                                           interval_columns, application_row};
+                                                           interval_columns, application_row, NULL};
 
 enum { STATE_START, STATE_STATE, STATE_CHANNELS, STATE_DEVICE };
 static const char *const state_columns[] = {"start", "state", "num-events", "gpu", NULL};
@@ -321,7 +333,7 @@ static bool state_row(struct xctrace *import, const struct xctrace_table *table,
     if (text_is(xctrace_text(table, cells[STATE_STATE]), "Active") &&
         !xctrace_integer(table, cells[STATE_CHANNELS], &channels))
         channels = 1;
-    if (!device_of(import, xctrace_text(table, cells[STATE_DEVICE]), &counter.device, status))
+    if (!xctrace_device(import, xctrace_text(table, cells[STATE_DEVICE]), &counter.device, status))
         return false;
     counter.name = trace_writer_string(import->writer, TEXT("GPU channels active (all processes)"));
     counter.value = (double)channels;
@@ -330,7 +342,7 @@ static bool state_row(struct xctrace *import, const struct xctrace_table *table,
 }
 
 const struct xctrace_kind xctrace_gpu_states = {"metal-gpu-state-intervals", state_columns,
-                                                state_row};
+                                                state_row, NULL};
 
 /* ---- GPU counters ---- */
 
@@ -349,7 +361,7 @@ static bool info_row(struct xctrace *import, const struct xctrace_table *table,
                    status);
 }
 
-const struct xctrace_kind xctrace_counter_info = {"gpu-counter-info", info_columns, info_row};
+const struct xctrace_kind xctrace_counter_info = {"gpu-counter-info", info_columns, info_row, NULL};
 
 /* False unless it is a finite number. */
 static bool number_of(const struct xctrace_table *table, uint32_t cell, double *number) {
@@ -391,7 +403,8 @@ static bool value_row(struct xctrace *import, const struct xctrace_table *table,
     return true;
 }
 
-const struct xctrace_kind xctrace_counter_values = {"gpu-counter-value", value_columns, value_row};
+const struct xctrace_kind xctrace_counter_values = {"gpu-counter-value", value_columns, value_row,
+                                                    NULL};
 
 enum {
     COUNTER_INTERVAL_START,
@@ -424,4 +437,4 @@ static bool counter_interval_row(struct xctrace *import, const struct xctrace_ta
 }
 
 const struct xctrace_kind xctrace_counter_intervals = {
-    "metal-gpu-counter-intervals", counter_interval_columns, counter_interval_row};
+    "metal-gpu-counter-intervals", counter_interval_columns, counter_interval_row, NULL};

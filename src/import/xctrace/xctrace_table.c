@@ -87,7 +87,8 @@ struct xctrace_table {
     uint32_t column_names[COLUMNS_MAX]; /* in tags */
     unsigned wanted_count;
     int wanted_column[XCTRACE_WANTED_MAX]; /* -1 = not in the schema */
-    bool wanted;
+    const char *const *wanted_names;       /* NULL: rows are skipped */
+    bool has_views;                        /* the columns are attributes of the rows */
     uint64_t row;
 };
 
@@ -243,7 +244,67 @@ static bool end_cell(struct xctrace_table *table) {
     return true;
 }
 
-static void begin_row(struct xctrace_table *table) {
+static void request_columns(struct xctrace_table *table) {
+    struct xctrace_reader *reader = table->reader;
+    if (table->schema.failed)
+        no_memory(table);
+    else
+        table->wanted_names =
+            reader->schema(reader->context, buffer_as_text(&table->schema), table->run);
+}
+
+static void locate_columns(struct xctrace_table *table) {
+    const char *const *wanted = table->wanted_names;
+    table->wanted_count = 0;
+    for (; wanted && wanted[table->wanted_count]; table->wanted_count++) {
+        uint32_t name = intern_find(&table->tags, text_of(wanted[table->wanted_count]));
+        int *column = &table->wanted_column[table->wanted_count];
+        *column = -1;
+        for (unsigned i = 0; i < table->column_count && *column < 0; i++)
+            if (table->column_names[i] == name)
+                *column = (int)i;
+    }
+}
+
+/* The value of an attribute of the row becomes its next cell. */
+static bool add_attribute(struct xctrace_table *table, const char *name, const char *text) {
+    struct open_element element = {.attribute_at = table->content.length,
+                                   .text_at = table->content.length,
+                                   .children_at = table->pending_count};
+    uint32_t number = 0;
+    if (table->column_count == COLUMNS_MAX)
+        return true;
+    buffer_string(&table->content, text);
+    if (table->content.failed ||
+        !intern_add(&table->tags, text_of(name), &element.tag, table->status))
+        return no_memory(table);
+    if (!add_value(table, &element, &number) ||
+        !GROW(table->pending, &table->pending_capacity, table->pending_count + 1, table->status))
+        return no_memory(table);
+    table->content.length = element.attribute_at;
+    table->column_names[table->column_count++] = element.tag;
+    table->pending[table->pending_count++] = number;
+    return true;
+}
+
+/* A row of a view has attributes and no schema. Views other than the list of allocations are
+ * skipped. */
+static void begin_view_row(struct xctrace_table *table, const XML_Char **attributes) {
+    bool is_allocation = attribute(attributes, "address") && attribute(attributes, "size") &&
+                         attribute(attributes, "live");
+    if (!table->has_views) {
+        buffer_clear(&table->schema);
+        buffer_string(&table->schema, is_allocation ? XCTRACE_ALLOCATIONS : "");
+        table->has_views = true;
+        request_columns(table);
+    }
+    table->column_count = 0;
+    for (size_t i = 0; table->wanted_names && attributes[i] && !table->failed; i += 2)
+        add_attribute(table, attributes[i], attributes[i + 1]);
+    locate_columns(table);
+}
+
+static void begin_row(struct xctrace_table *table, const XML_Char **attributes) {
     table->row_depth = table->depth;
     table->row++;
     table->pending_count = 0;
@@ -252,11 +313,13 @@ static void begin_row(struct xctrace_table *table) {
     table->row_children = table->children_count;
     table->row_texts = table->texts.length;
     table->row_ids = table->ids_seen;
+    if (attributes[0])
+        begin_view_row(table, attributes);
 }
 
 static void end_row(struct xctrace_table *table) {
     table->row_depth = 0;
-    if (table->wanted) {
+    if (table->wanted_names) {
         uint32_t cells[XCTRACE_WANTED_MAX];
         for (unsigned i = 0; i < table->wanted_count; i++) {
             int column = table->wanted_column[i];
@@ -287,23 +350,9 @@ static void begin_schema(struct xctrace_table *table, const XML_Char **attribute
 
 static void end_schema(struct xctrace_table *table) {
     table->schema_depth = 0;
-    if (table->schema.failed) {
-        no_memory(table);
-        return;
-    }
-    struct xctrace_reader *reader = table->reader;
-    const char *const *wanted =
-        reader->schema(reader->context, buffer_as_text(&table->schema), table->run);
-    table->wanted = wanted != NULL;
-    table->wanted_count = 0;
-    for (; wanted && wanted[table->wanted_count]; table->wanted_count++) {
-        uint32_t name = intern_find(&table->tags, text_of(wanted[table->wanted_count]));
-        int *column = &table->wanted_column[table->wanted_count];
-        *column = -1;
-        for (unsigned i = 0; i < table->column_count && *column < 0; i++)
-            if (table->column_names[i] == name)
-                *column = (int)i;
-    }
+    table->has_views = false;
+    request_columns(table);
+    locate_columns(table);
 }
 
 static void end_mnemonic(struct xctrace_table *table) {
@@ -343,7 +392,7 @@ static void XMLCALL start_element(void *context, const XML_Char *name,
     else if (table->schema_depth)
         buffer_clear(&table->content);
     else if (strcmp(name, "row") == 0)
-        begin_row(table);
+        begin_row(table, attributes);
     else if (strcmp(name, "schema") == 0)
         begin_schema(table, attributes);
     else if (strcmp(name, "node") == 0)
@@ -504,11 +553,28 @@ uint64_t xctrace_table_offset(const struct xctrace_table *table) {
 /* ---- rows ---- */
 
 const struct xctrace_kind *const xctrace_kinds[] = {
-    &xctrace_encoders,           &xctrace_submissions,       &xctrace_gpu_intervals,
-    &xctrace_completions,        &xctrace_driver_intervals,  &xctrace_application_intervals,
-    &xctrace_signpost_intervals, &xctrace_signpost_events,   &xctrace_counter_info,
-    &xctrace_counter_values,     &xctrace_counter_intervals, &xctrace_gpu_states,
-    &xctrace_time_profile,       &xctrace_time_sample,       NULL,
+    &xctrace_encoders,
+    &xctrace_submissions,
+    &xctrace_shader_intervals,
+    &xctrace_gpu_intervals,
+    &xctrace_completions,
+    &xctrace_driver_intervals,
+    &xctrace_application_intervals,
+    &xctrace_compilations,
+    &xctrace_signpost_intervals,
+    &xctrace_signpost_events,
+    &xctrace_counter_info,
+    &xctrace_counter_values,
+    &xctrace_counter_intervals,
+    &xctrace_gpu_states,
+    &xctrace_performance_states,
+    &xctrace_thermal_states,
+    &xctrace_allocated_size,
+    &xctrace_resources,
+    &xctrace_time_profile,
+    &xctrace_time_sample,
+    &xctrace_heap,
+    NULL,
 };
 
 const struct xctrace_kind *xctrace_kind_of(struct text schema, unsigned *rank) {

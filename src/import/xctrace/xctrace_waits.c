@@ -147,6 +147,20 @@ bool xctrace_waits_infer(struct xctrace *import, struct status *status) {
     return true;
 }
 
+uint32_t xctrace_waits_thread(const struct xctrace *import) {
+    const struct xctrace_waits *waits = &import->waits;
+    size_t most = 0, count = 0;
+    uint32_t thread = 0;
+    for (size_t i = 0; i < waits->count; i++) {
+        count = i && waits->encodings[i].thread == waits->encodings[i - 1].thread ? count + 1 : 1;
+        if (count > most) {
+            most = count;
+            thread = waits->encodings[i].thread;
+        }
+    }
+    return thread;
+}
+
 void xctrace_waits_finish(struct xctrace *import) {
     memory_free(import->waits.encodings);
     map_finish(&import->waits.completed);

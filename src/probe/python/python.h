@@ -21,6 +21,8 @@ struct python {
 /* The interpreter of this process, once its layout has been verified with this thread's frames.
  * NULL: none, or it is not trusted; the reason is in the meta table. */
 const struct python *python_find(struct probe_thread *thread);
+/* Whether this process has an interpreter, trusted or not. */
+bool python_is_present(void);
 /* Copies memory that may not exist; false: it does not. */
 bool python_read(void *to, const void *from, size_t bytes);
 /* The frames are not as expected: no more stacks are read in this process. */

@@ -247,6 +247,10 @@ static bool search(void) {
     return thread_state != NULL;
 }
 
+bool python_is_present(void) {
+    return python.thread_state != NULL;
+}
+
 const struct python *python_find(struct probe_thread *thread) {
     int now = atomic_load_explicit(&state, memory_order_acquire);
     if (now == TRUSTED)

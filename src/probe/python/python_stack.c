@@ -1,4 +1,5 @@
 /* Walks the frames of the calling thread and numbers its stack. This is part of the cost per call.
+ * In a process without Python the frames are native ones.
  *
  * A stack is a node of a tree: its innermost frame and the node of the caller. The walk hashes all
  * frames, and a table of the thread has the node of each hash, so a stack that was seen before
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "probe/native/native.h"
 #include "spool/pages.h"
 #include "trace/schema.h"
 
@@ -53,6 +55,8 @@ struct python_stacks {
     struct walked_frame frames[PYTHON_FRAMES_MAX];
     struct python_waiter waiter;
     uint32_t waiting; /* node of the waiter's stack; 0: none */
+    struct native_stacks native;
+    uint64_t native_addresses[NATIVE_FRAMES_MAX];
 };
 
 static uint64_t mix(uint64_t hash, uint64_t word) {
@@ -271,6 +275,68 @@ static uint32_t enter_stack(const struct python *python, struct probe_thread *th
     return node;
 }
 
+/* ---- Native frames ------------------------------------------------------------------------- */
+
+static bool put_object(struct probe_thread *thread, uint32_t number,
+                       const struct link_map *object) {
+    struct text path = text_of(native_path(object, thread->converted, sizeof thread->converted));
+    uint32_t file = spool_text(thread->lane, path);
+    struct spool_code *record = spool_begin(thread->lane, SPOOL_CODE, file, sizeof *record);
+    if (!record)
+        return false;
+    *record = (struct spool_code){
+        .head = record->head, .number = number, .file = file, .format = SPOOL_NATIVE};
+    spool_publish(thread->lane);
+    return true;
+}
+
+/* Loaded objects are numbered as code objects are. */
+static uint32_t number_object(struct probe_thread *thread, const struct link_map *object) {
+    struct python_stacks *stacks = thread->python;
+    uint64_t key = (uint64_t)(uintptr_t)object;
+    uint32_t mask = 2 * CODES - 1, at = (uint32_t)(mix(7, key) >> 20) & mask;
+    for (; stacks->codes[at].number; at = (at + 1) & mask)
+        if (stacks->codes[at].key == key && stacks->codes[at].code == (const char *)object)
+            return stacks->codes[at].number;
+    uint32_t number = stacks->code_count + 1;
+    if (!put_object(thread, number, object))
+        return 0;
+    stacks->code_count = number;
+    stacks->codes[at] = (struct known_code){key, (const char *)object, number};
+    return number;
+}
+
+static uint32_t enter_native_stack(struct probe_thread *thread, unsigned count) {
+    uint32_t node = 0;
+    for (unsigned i = count; i > 0; i--) {
+        struct native_frame frame;
+        struct python_stacks *stacks = thread->python;
+        bool known = native_frame_at(&stacks->native, stacks->native_addresses[i - 1], &frame);
+        uint32_t object = known ? number_object(thread, frame.object) : 0;
+        node = object ? find_node(thread, node, object, (int32_t)(uint32_t)frame.offset) : 0;
+        if (node == 0)
+            return 0;
+    }
+    return node;
+}
+
+/* In processes without Python. */
+static uint32_t number_native_stack(struct probe_thread *thread) {
+    struct python_stacks *stacks = thread->python;
+    unsigned count = native_walk(&stacks->native, stacks->native_addresses, NATIVE_FRAMES_MAX);
+    uint64_t hash = 2;
+    for (unsigned i = 0; i < count; i++)
+        hash = mix(hash, stacks->native_addresses[i]);
+    if (count == 0)
+        return 0;
+    struct remembered_stack *remembered = &stacks->stacks[hash >> 32 & (STACKS - 1)];
+    if (remembered->hash != hash || remembered->number == 0) {
+        remembered->number = enter_native_stack(thread, count);
+        remembered->hash = hash;
+    }
+    return remembered->number;
+}
+
 /* ---- The calling thread --------------------------------------------------------------------- */
 
 static struct python_stacks *stacks_of(struct probe_thread *thread) {
@@ -332,8 +398,10 @@ uint32_t probe_stack(struct probe_thread *thread, unsigned class) {
     if (lines == PYTHON_LINES_OFF || (lines == PYTHON_LINES_WAITS && class == CALL_LAUNCH))
         return 0;
     const struct python *python = python_find(thread);
-    if (!python || !stacks_of(thread))
+    if ((!python && python_is_present()) || !stacks_of(thread))
         return 0;
+    if (!python)
+        return number_native_stack(thread);
     const char *thread_state = python->thread_state();
     if (!thread_state)
         return thread->python->waiter.kind == 2 ? 0 : find_waiter(python, thread);

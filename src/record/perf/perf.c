@@ -45,9 +45,11 @@ struct perf {
     struct perf_existing *existing; /* threads of an attached target, until the first drain */
     size_t existing_count;
     int64_t next_poll, next_times, next_read; /* CLOCK_MONOTONIC */
+    int64_t horizon;                          /* records before it were handled */
     bool overloaded;                          /* records arrive faster than stacks are unwound */
     struct perf_python python;
-    struct apis *apis; /* that the processes load; or NULL */
+    struct python_samples *python_samples; /* NULL: Python stacks are not read */
+    struct apis *apis;                     /* that the processes load; or NULL */
     char notes[PERF_NOTES][280];
     unsigned note_count;
 };
@@ -124,7 +126,10 @@ struct perf *perf_open(pid_t target, const struct perf_options *options, struct 
         perf_close(perf);
         return NULL;
     }
-    perf_reader_start(&perf->reader, &perf->rings);
+    struct status ignored;
+    if (options->rate && python_reader_is_permitted())
+        perf->python_samples = python_samples_create(&ignored);
+    perf_reader_start(&perf->reader, &perf->rings, perf->python_samples);
     if (options->counters)
         perf_counters_open(&perf->counters, target, perf_hardware_counters);
     if (options->rate &&
@@ -137,6 +142,7 @@ void perf_close(struct perf *perf) {
     if (!perf)
         return;
     perf_reader_finish(&perf->reader);
+    python_samples_destroy(perf->python_samples);
     perf_rings_close(&perf->rings);
     memory_free(perf->existing);
     perf_batch_finish(&perf->pending);
@@ -220,7 +226,7 @@ uint32_t perf_stack_row(struct perf *perf, struct trace_writer *writer, int64_t 
     struct perf_chain chain = {.count = count < STACK_FRAMES_MAX ? count : STACK_FRAMES_MAX};
     use_writer(perf, writer);
     memcpy(chain.addresses, addresses, chain.count * sizeof *addresses);
-    return stack_rows_find(&perf->stacks, perf->symbols, (pid_t)pid, &chain, writer);
+    return stack_rows_find(&perf->stacks, perf->symbols, (pid_t)pid, &chain, NULL, writer);
 }
 
 /* The body of a record, read field by field. Missing fields are zero. */
@@ -326,6 +332,7 @@ static void read_chain(struct body *body, struct perf_chain *chain) {
     uint64_t count = take_bytes(body, 8);
     bool in_kernel = false;
     chain->count = chain->kernel_count = 0;
+    chain->is_call = chain->is_complete = false;
     for (uint64_t i = 0; i < count && body->left >= 8; i++) {
         uint64_t address = take_bytes(body, 8);
         if (address >= (uint64_t)PERF_CONTEXT_MAX) {
@@ -373,6 +380,7 @@ static bool unwind_stack(struct perf *perf, pid_t pid, const struct stack_copy *
         limit = STACK_FRAMES_MAX - chain->count;
     chain->count +=
         perf_unwind(perf->unwinder, &snapshot, chain->addresses + chain->count, limit, &complete);
+    chain->is_complete = complete;
     return complete;
 }
 
@@ -404,10 +412,22 @@ static void count_python(struct perf *perf, uint32_t stack) {
     perf->python.is_exact |= perf->stacks.evaluator_is_known;
 }
 
+/* The row of a sample's stack. */
+static uint32_t find_stack(struct perf *perf, const struct perf_record *record,
+                           const struct perf_chain *chain, struct trace_writer *writer) {
+    struct perf_python_stack python = {.samples = perf->python_samples};
+    if (perf->python_samples)
+        python.count = python_samples_find(perf->python_samples, (pid_t)record->tid, record->time,
+                                           &python.frames);
+    return stack_rows_find(&perf->stacks, perf->symbols, (pid_t)record->pid, chain, &python,
+                           writer);
+}
+
 /* What the thread waits for, by the kernel functions on its stack. */
-static struct perf_block find_block(struct perf *perf, pid_t pid, const struct perf_chain *chain,
-                                    struct trace_writer *writer) {
+static struct perf_block find_block(struct perf *perf, const struct perf_record *record,
+                                    const struct perf_chain *chain, struct trace_writer *writer) {
     struct blocking blocking = {0};
+    pid_t pid = (pid_t)record->pid;
     for (size_t i = 0; i < chain->kernel_count; i++) {
         struct symbol symbol = symbols_find(perf->symbols, pid, chain->addresses[i], true);
         blocking_add_function(&blocking, symbol.function, symbol.module);
@@ -415,7 +435,7 @@ static struct perf_block find_block(struct perf *perf, pid_t pid, const struct p
     return (struct perf_block){
         .on = blocking_reason(&blocking),
         .call = blocking.call.length ? trace_writer_string(writer, blocking.call) : 0,
-        .stack = stack_rows_find(&perf->stacks, perf->symbols, pid, chain, writer),
+        .stack = find_stack(perf, record, chain, writer),
     };
 }
 
@@ -428,7 +448,7 @@ static void read_switch_sample(struct perf *perf, const struct perf_record *reco
     read_chain(&body, &chain);
     if (perf->unwinder && read_stack(&body, &copy))
         unwind_stack(perf, (pid_t)record->pid, &copy, &chain);
-    thread->next = find_block(perf, (pid_t)record->pid, &chain, writer);
+    thread->next = find_block(perf, record, &chain, writer);
 }
 
 static bool read_sample(struct perf *perf, const struct perf_record *record, struct body body,
@@ -455,8 +475,7 @@ static bool read_sample(struct perf *perf, const struct perf_record *record, str
             return true;
         unwind_sample(perf, (pid_t)record->pid, &copy, &chain);
     }
-    uint32_t stack =
-        stack_rows_find(&perf->stacks, perf->symbols, (pid_t)record->pid, &chain, writer);
+    uint32_t stack = find_stack(perf, record, &chain, writer);
     trace_write_sample(writer, &(struct row_sample){
                                    .time = record->time,
                                    .thread = perf_thread_row_of(&perf->threads, thread, writer),
@@ -519,6 +538,11 @@ static bool read_records(struct perf *perf, bool all, struct trace_writer *write
     use_writer(perf, writer);
     bool ok = perf_reader_take(&perf->reader, batch, &damaged, &complete, status);
     int64_t horizon = all ? INT64_MAX : complete - REORDER_NS;
+    if (perf->python_samples && !all)
+        python_samples_take(perf->python_samples, perf->horizon);
+    else if (perf->python_samples)
+        python_samples_take(perf->python_samples, INT64_MIN / 2);
+    perf->horizon = horizon;
     perf->overloaded = batch->bytes.length > OVERLOAD_BYTES;
     count_lost(perf, writer, damaged);
     ok = ok && sort_rows(batch->group, 1, batch->times, NULL, batch->count, &order, status);
@@ -606,6 +630,11 @@ static void describe_losses(struct perf *perf) {
                  remedy);
         add_note(perf, perf->by_frame_pointers, "sample has", "samples have", rest);
     }
+    if (perf->python_samples && python_samples_reason(perf->python_samples))
+        snprintf(perf->notes[perf->note_count++], sizeof perf->notes[0],
+                 "Python functions of samples are not known: %s; --env PYTHONPERFSUPPORT=1 names "
+                 "them in 3.12 and later",
+                 python_samples_reason(perf->python_samples));
     if (perf->without_callers)
         add_note(perf, perf->without_callers, "sample lacks its", "samples lack their",
                  " callers, because the recorder could not keep up; use --stacks fp or a lower "

@@ -781,14 +781,53 @@ static bool raise_priority(void) {
     return false;
 }
 
+struct sampled_thread {
+    pid_t pid, tid;
+};
+enum { SAMPLED_MAX = 128, PYTHON_INTERVAL_NS = 1000000 };
+
+/* The threads of samples that were copied from `first` on, each once. */
+static size_t list_sampled(const struct perf_batch *batch, size_t first,
+                           struct sampled_thread *threads) {
+    size_t count = 0;
+    for (size_t i = batch->count; i > first && count < SAMPLED_MAX; i--) {
+        struct perf_record record = perf_batch_record(batch, i - 1);
+        bool is_new = record.type == PERF_RECORD_SAMPLE;
+        for (size_t j = 0; j < count && is_new; j++)
+            is_new = threads[j].tid != (pid_t)record.tid;
+        if (is_new)
+            threads[count++] = (struct sampled_thread){(pid_t)record.pid, (pid_t)record.tid};
+    }
+    return count;
+}
+
+/* Called with the lock held. */
+static void read_python(struct perf_reader *reader, size_t first) {
+    struct sampled_thread threads[SAMPLED_MAX];
+    size_t count = reader->python ? list_sampled(&reader->copied, first, threads) : 0;
+    if (count == 0)
+        return;
+    pthread_mutex_unlock(&reader->lock);
+    for (size_t i = 0; i < count; i++)
+        python_samples_read(reader->python, threads[i].pid, threads[i].tid);
+    pthread_mutex_lock(&reader->lock);
+}
+
+static int64_t next_wakeup(const struct perf_reader *reader) {
+    bool is_soon = reader->python && python_samples_is_active(reader->python);
+    return clock_now() + (is_soon ? PYTHON_INTERVAL_NS : (int64_t)reader->interval * 1000000);
+}
+
 static void *read_rings(void *context) {
     struct perf_reader *reader = context;
     if (!raise_priority())
         reader->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     pthread_mutex_lock(&reader->lock);
     while (!reader->stop) {
+        size_t before = reader->copied.count;
         copy_rings(reader);
-        reader->wakeup_due = clock_now() + (int64_t)reader->interval * 1000000;
+        read_python(reader, before);
+        reader->wakeup_due = next_wakeup(reader);
         struct timespec until = {reader->wakeup_due / 1000000000, reader->wakeup_due % 1000000000};
         pthread_cond_timedwait(&reader->wake, &reader->lock, &until);
     }
@@ -796,11 +835,13 @@ static void *read_rings(void *context) {
     return NULL;
 }
 
-void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings) {
+void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings,
+                       struct python_samples *python) {
     pthread_condattr_t attributes;
     sigset_t all, before;
     *reader = (struct perf_reader){
         .rings = rings,
+        .python = python,
         .interval = READ_INTERVAL_MS_FIRST,
         .interval_max = READ_INTERVAL_MS,
         .loadavg = -1,

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "record/perf/perf.h"
 #include "record/perf/perf_attach.h"
+#include "record/python/python_samples.h"
 
 #ifdef __linux__
 #include <linux/perf_event.h>
@@ -139,10 +140,11 @@ struct perf_reader {
     pthread_t thread;
     bool running;
     unsigned interval_max;
-    int loadavg;             /* /proc/loadavg; -1: not needed, the thread has a high priority */
-    int64_t size_set;        /* when the stack size was changed; 0 once it was set again */
-    int64_t wakeup_due;      /* when the thread should wake up; 0: it did not sleep */
-    struct perf_batch taken; /* swapped with `copied` by perf_reader_take() */
+    int loadavg; /* /proc/loadavg; -1: not needed, the thread has a high priority */
+    struct python_samples *python; /* or NULL */
+    int64_t size_set;              /* when the stack size was changed; 0 once it was set again */
+    int64_t wakeup_due;            /* when the thread should wake up; 0: it did not sleep */
+    struct perf_batch taken;       /* swapped with `copied` by perf_reader_take() */
     pthread_mutex_t lock;
     pthread_cond_t wake;
     /* protected by the lock: */
@@ -157,8 +159,10 @@ struct perf_reader {
     struct perf_switch_budget switches;
 };
 
-/* If the thread cannot be created, perf_reader_take() reads the rings itself. */
-void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings);
+/* If the thread cannot be created, perf_reader_take() reads the rings itself. `python`, which may
+ * be NULL, gets the threads of samples as soon as they are seen. */
+void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings,
+                       struct python_samples *python);
 /* Adds all copied records to the batch, and the number of damaged ones. `complete`: later calls add
  * no records before that time. False when out of memory. */
 bool perf_reader_take(struct perf_reader *reader, struct perf_batch *batch, uint64_t *damaged,

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include "base/memory.h"
 #include "base/search.h"
@@ -105,6 +107,11 @@ enum {
     STB_GLOBAL = 1,
     STB_WEAK = 2,
     SHN_UNDEF = 0,
+    SHN_XINDEX = 0xffff,
+    SHT_NOBITS = 8,
+    SHF_COMPRESSED = 0x800,
+    ELFCOMPRESS_ZLIB = 1,
+    ELFCOMPRESS_ZSTD = 2,
 };
 #define SYMBOLS_BYTES_MAX ((uint64_t)1 << 30)
 #define NAMES_BYTES_MAX ((uint64_t)1 << 30)
@@ -278,27 +285,151 @@ static void choose_symbol_table(struct elf *elf, struct sections *sections) {
     }
 }
 
-static bool read_sections(struct elf *elf, const struct elf_source *source,
-                          const struct file_header *header, struct status *status) {
+/* All section headers; none is not a failure. Free `items` with memory_free(). */
+static bool read_section_headers(const struct elf_source *source, const struct file_header *header,
+                                 struct sections *sections, struct status *status) {
+    struct section_header first;
+    *sections = (struct sections){0};
     if (header->sections_at == 0)
         return true;
-    struct section_header first;
     if (header->section_bytes != sizeof first ||
         !elf_source_read(source, header->sections_at, &first, sizeof first))
         return status_fail(status, STATUS_INPUT, "unknown section header size in the ELF file");
-    struct sections sections = {.count =
-                                    header->section_count ? header->section_count : first.bytes};
-    if (sections.count > SYMBOLS_BYTES_MAX / sizeof first)
+    uint64_t count = header->section_count ? header->section_count : first.bytes;
+    if (count > SYMBOLS_BYTES_MAX / sizeof first)
         return status_fail(status, STATUS_INPUT, "the ELF file has too many sections");
-    sections.items = elf_source_copy(source, header->sections_at, sections.count * sizeof first,
-                                     SYMBOLS_BYTES_MAX, status);
-    if (!sections.items)
+    sections->items = elf_source_copy(source, header->sections_at, count * sizeof first,
+                                      SYMBOLS_BYTES_MAX, status);
+    sections->count = sections->items ? count : 0;
+    return sections->items != NULL;
+}
+
+static bool read_sections(struct elf *elf, const struct elf_source *source,
+                          const struct file_header *header, struct status *status) {
+    struct sections sections;
+    if (!read_section_headers(source, header, &sections, status))
         return false;
     for (uint64_t i = 0; i < sections.count; i++)
         if (sections.items[i].type == SHT_NOTE)
             find_build_id(elf, source, sections.items[i].offset, sections.items[i].bytes);
     choose_symbol_table(elf, &sections);
     bool ok = !sections.symbols || read_symbols(elf, source, &sections, status);
+    memory_free(sections.items);
+    return ok;
+}
+
+static void match_symbols(const struct symbol_entry *symbols, size_t symbol_count,
+                          const char *strings, uint64_t length, const char *const *names,
+                          size_t count, uint64_t *addresses) {
+    for (size_t i = 0; i < symbol_count; i++) {
+        if (symbols[i].section == SHN_UNDEF || symbols[i].name >= length)
+            continue;
+        for (size_t j = 0; j < count; j++)
+            if (strcmp(strings + symbols[i].name, names[j]) == 0)
+                addresses[j] = symbols[i].value;
+    }
+}
+
+bool elf_find_symbols(const struct elf_source *source, const char *const *names, size_t count,
+                      uint64_t *addresses, struct status *status) {
+    struct file_header header;
+    struct sections sections;
+    struct elf unused = {0};
+    memset(addresses, 0, count * sizeof *addresses);
+    if (!read_header(source, &header, status) ||
+        !read_section_headers(source, &header, &sections, status))
+        return false;
+    choose_symbol_table(&unused, &sections);
+    const struct section_header *table = sections.symbols, *strings = sections.names;
+    struct symbol_entry *symbols =
+        table ? elf_source_copy(source, table->offset, table->bytes, SYMBOLS_BYTES_MAX, status)
+              : NULL;
+    char *texts =
+        symbols ? elf_source_copy(source, strings->offset, strings->bytes, NAMES_BYTES_MAX, status)
+                : NULL;
+    if (texts)
+        match_symbols(symbols, table->bytes / sizeof *symbols, texts, strings->bytes, names, count,
+                      addresses);
+    bool ok = texts != NULL || (!table && status_fail(status, STATUS_INPUT, "no symbol table"));
+    memory_free(symbols);
+    memory_free(texts);
+    memory_free(sections.items);
+    return ok;
+}
+
+/* ---- Content of a section ---------------------------------------------------------------- */
+
+struct compression_header {
+    uint32_t type, reserved;
+    uint64_t bytes, alignment;
+};
+
+static bool decompress(const uint8_t *from, uint64_t length, uint64_t limit,
+                       struct elf_section *section, struct status *status) {
+    struct compression_header header;
+    if (length < sizeof header)
+        return status_fail(status, STATUS_INPUT, "a compressed section is truncated");
+    memcpy(&header, from, sizeof header);
+    if (header.bytes > limit)
+        return status_fail(status, STATUS_INPUT, "a section is too long");
+    section->bytes = memory_allocate(header.bytes + 1, 1, status);
+    if (!section->bytes)
+        return false;
+    from += sizeof header;
+    length -= sizeof header;
+    uLongf made = (uLongf)header.bytes;
+    bool ok =
+        header.type == ELFCOMPRESS_ZLIB
+            ? uncompress(section->bytes, &made, from, (uLong)length) == Z_OK && made == header.bytes
+            : header.type == ELFCOMPRESS_ZSTD &&
+                  ZSTD_decompress(section->bytes, header.bytes, from, length) == header.bytes;
+    section->length = header.bytes;
+    return ok || status_fail(status, STATUS_INPUT, "a section cannot be decompressed");
+}
+
+static const struct section_header *find_section(const struct elf_source *source,
+                                                 const struct sections *sections, uint64_t names,
+                                                 const char *name) {
+    size_t length = strlen(name) + 1;
+    char found[32];
+    if (names >= sections->count || length > sizeof found)
+        return NULL;
+    const struct section_header *table = &sections->items[names];
+    for (uint64_t i = 1; i < sections->count; i++) {
+        const struct section_header *section = &sections->items[i];
+        if (section->type != SHT_NOBITS && section->name < table->bytes &&
+            table->bytes - section->name >= length &&
+            elf_source_read(source, table->offset + section->name, found, length) &&
+            memcmp(found, name, length) == 0)
+            return section;
+    }
+    return NULL;
+}
+
+bool elf_section_copy(const struct elf_source *source, const char *name, uint64_t limit,
+                      struct elf_section *section, struct status *status) {
+    struct file_header header;
+    struct sections sections;
+    *section = (struct elf_section){0};
+    if (!read_header(source, &header, status) ||
+        !read_section_headers(source, &header, &sections, status))
+        return false;
+    uint64_t names = header.names_section == SHN_XINDEX && sections.count ? sections.items[0].link
+                                                                          : header.names_section;
+    const struct section_header *found = find_section(source, &sections, names, name);
+    uint8_t *bytes =
+        found ? elf_source_copy(source, found->offset, found->bytes, limit, status) : NULL;
+    bool ok = bytes || (!found && status_fail(status, STATUS_INPUT, "no section %s", name));
+    if (ok && found->flags & SHF_COMPRESSED) {
+        ok = decompress(bytes, found->bytes, limit, section, status);
+        memory_free(bytes);
+    } else if (ok) {
+        *section = (struct elf_section){bytes, found->bytes};
+    }
+    if (!ok) {
+        memory_free(section->bytes);
+        *section = (struct elf_section){0};
+    }
     memory_free(sections.items);
     return ok;
 }
@@ -339,8 +470,9 @@ bool elf_offset(const struct elf *elf, uint64_t address, uint64_t *offset) {
     return false;
 }
 
-struct text elf_function_at(const struct elf *elf, uint64_t address) {
+struct text elf_function_at(const struct elf *elf, uint64_t address, uint64_t *start) {
     size_t low = 0;
+    *start = address;
     PARTITION_POINT(low, elf->function_count, i, elf->functions[i].address <= address);
     if (low == 0)
         return TEXT("");
@@ -348,5 +480,6 @@ struct text elf_function_at(const struct elf *elf, uint64_t address) {
     if (function->end != function->address && address >= function->end)
         return TEXT("");
     const char *name = elf->names + function->name;
+    *start = function->address;
     return (struct text){name, strcspn(name, "@")}; /* without the symbol version */
 }

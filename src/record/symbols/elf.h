@@ -57,11 +57,26 @@ struct elf {
 bool elf_read(struct elf *elf, const struct elf_source *source, struct status *status);
 void elf_finish(struct elf *elf);
 
+/* A section's content, decompressed. */
+struct elf_section {
+    uint8_t *bytes;
+    uint64_t length;
+};
+/* Copies the section of that name. False when there is none, or it is longer than the limit. Free
+ * `bytes` with memory_free(). */
+bool elf_section_copy(const struct elf_source *source, const char *name, uint64_t limit,
+                      struct elf_section *section, struct status *status);
+
+/* Addresses of variables and functions by name, from .symtab or .dynsym, before relocation; 0: not
+ * found. False: no symbol table can be read. */
+bool elf_find_symbols(const struct elf_source *source, const char *const *names, size_t count,
+                      uint64_t *addresses, struct status *status);
+
 /* The address of a file offset, before relocation. */
 bool elf_address(const struct elf *elf, uint64_t offset, uint64_t *address);
 /* The file offset of such an address. */
 bool elf_offset(const struct elf *elf, uint64_t address, uint64_t *offset);
-/* The name of the function at such an address, or "". */
-struct text elf_function_at(const struct elf *elf, uint64_t address);
+/* The name of the function at such an address, or "", and where it starts. */
+struct text elf_function_at(const struct elf *elf, uint64_t address, uint64_t *start);
 
 #endif

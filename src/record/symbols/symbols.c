@@ -168,6 +168,15 @@ static struct text short_path(struct text path) {
     return path;
 }
 
+void symbols_python_name(struct text function, struct text path, struct buffer *name) {
+    buffer_text(name, function);
+    if (path.length) {
+        buffer_string(name, " (");
+        buffer_text(name, short_path(path));
+        buffer_byte(name, ')');
+    }
+}
+
 /* "py::Trainer.step:/home/ada/train.py" becomes "Trainer.step (train.py)". */
 static struct symbol python_symbol(struct symbols *symbols, struct text name) {
     struct text function = {name.data + 4, name.length - 4}, path = {"", 0};
@@ -177,13 +186,9 @@ static struct symbol python_symbol(struct symbols *symbols, struct text name) {
         function.length = (size_t)colon;
     }
     buffer_reset(&symbols->scratch);
-    buffer_text(&symbols->scratch, function);
-    if (path.length) {
-        buffer_string(&symbols->scratch, " (");
-        buffer_text(&symbols->scratch, short_path(path));
-        buffer_byte(&symbols->scratch, ')');
-    }
-    return (struct symbol){intern_scratch(symbols), TEXT(STACK_PYTHON)};
+    symbols_python_name(function, path, &symbols->scratch);
+    return (struct symbol){
+        .function = intern_scratch(symbols), .module = TEXT(STACK_PYTHON), .file = TEXT("")};
 }
 
 /* A forked process runs JIT code that its parent generated. */
@@ -195,14 +200,15 @@ static struct symbol jit_symbol(struct symbols *symbols, const struct address_sp
         space = space->parent ? address_spaces_find(&symbols->spaces, space->parent) : NULL;
     }
     if (name.length == 0)
-        return (struct symbol){TEXT(""), TEXT("[anon]")};
+        return (struct symbol){.function = name, .module = TEXT("[anon]"), .file = name};
     if (text_starts(name, "py::"))
         return python_symbol(symbols, name);
-    return (struct symbol){demangled_name(symbols, name), TEXT("[jit]")};
+    return (struct symbol){
+        .function = demangled_name(symbols, name), .module = TEXT("[jit]"), .file = TEXT("")};
 }
 
 struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address, bool in_kernel) {
-    struct symbol found = {TEXT(""), TEXT("")};
+    struct symbol found = {.function = TEXT(""), .module = TEXT(""), .file = TEXT("")};
     if (in_kernel) {
         found.function = kernel_symbols_find(&symbols->kernel, address, &found.module);
         return found;
@@ -213,9 +219,14 @@ struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address,
         return found;
     if (symbol_files_anonymous(&symbols->files, mapping->file))
         return jit_symbol(symbols, space, address);
-    struct text name = symbol_files_function(&symbols->files, mapping->file,
-                                             address - mapping->start + mapping->offset);
-    found.function = demangled_name(symbols, name);
-    found.module = symbol_files_module(&symbols->files, mapping->file);
-    return found;
+    struct symbol_place place = symbol_files_find(&symbols->files, mapping->file,
+                                                  address - mapping->start + mapping->offset);
+    return (struct symbol){
+        .function = demangled_name(symbols, place.function),
+        .module = symbol_files_module(&symbols->files, mapping->file),
+        .file = place.source,
+        .line = place.line,
+        .function_line = place.function_line,
+        .offset = place.offset,
+    };
 }

@@ -19,6 +19,9 @@ struct symbol {
     struct text module;   /* the file's base name; "[vdso]", "[kernel]" or a kernel module,
                              "[python]", "[jit]", "[anon]" for other anonymous memory, or "" when no
                              code is mapped there */
+    struct text file;     /* path of the source file; "" unless there is debug information */
+    uint32_t line, function_line; /* 0: unknown */
+    uint32_t offset;              /* in the function, in bytes */
 };
 
 struct symbols *symbols_create(struct status *status);
@@ -35,6 +38,8 @@ void symbols_prepare_kernel(struct symbols *symbols);
 
 /* The texts live as long as `symbols`. Never fails: an unknown address gives "". */
 struct symbol symbols_find(struct symbols *symbols, pid_t pid, uint64_t address, bool in_kernel);
+/* Appends the name of a Python function: "Trainer.step (train.py)". */
+void symbols_python_name(struct text function, struct text path, struct buffer *name);
 /* Changes whenever the mappings of the process change. */
 uint64_t symbols_generation(const struct symbols *symbols, pid_t pid);
 /* The unwind table of the file mapped at an address, and the address in that file; NULL when there

@@ -12,6 +12,7 @@
 #include "base/checksum.h"
 #include "base/memory.h"
 #include "record/symbols/elf.h"
+#include "record/symbols/line_table.h"
 #include "record/symbols/unwind_table.h"
 
 enum kind { KIND_FILE, KIND_ANONYMOUS, KIND_VDSO };
@@ -25,9 +26,10 @@ struct symbol_file {
     enum kind kind;
     struct text path, module; /* the path is zero-terminated */
     struct identity identity;
-    bool is_read, has_debug, tried_unwind_table;
+    bool is_read, has_debug, tried_unwind_table, tried_lines;
     struct elf elf, debug; /* debug: only its functions are used */
     struct unwind_table unwind_table;
+    struct line_table lines;
 };
 
 void symbol_files_finish(struct symbol_files *files) {
@@ -35,6 +37,7 @@ void symbol_files_finish(struct symbol_files *files) {
         elf_finish(&files->items[i].elf);
         elf_finish(&files->items[i].debug);
         unwind_table_finish(&files->items[i].unwind_table);
+        line_table_finish(&files->items[i].lines);
     }
     memory_free(files->items);
     map_finish(&files->by_identity);
@@ -121,23 +124,30 @@ static int open_to_read(const char *path) {
     return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 }
 
-static void read_debug_file(struct symbol_file *file) {
+/* The distribution's debug file; -1: there is none. */
+static int open_debug_file(const struct symbol_file *file) {
     const struct elf *elf = &file->elf;
     struct buffer path = {0};
+    if (elf->build_id_length < 2)
+        return -1;
     buffer_string(&path, "/usr/lib/debug/.build-id/");
     for (size_t i = 0; i < elf->build_id_length; i++)
         buffer_printf(&path, i == 0 ? "%02x/" : "%02x", elf->build_id[i]);
     buffer_append(&path, ".debug", sizeof ".debug");
     int fd = path.failed ? -1 : open_to_read(path.data);
+    buffer_finish(&path);
+    return fd;
+}
+
+static void read_debug_file(struct symbol_file *file) {
+    int fd = open_debug_file(file);
     struct elf_source source;
     struct status ignored;
-    if (fd >= 0) {
-        file->has_debug = elf_source_file(&source, fd, &ignored) &&
-                          elf_read(&file->debug, &source, &ignored) &&
-                          file->debug.function_count > 0;
-        close(fd);
-    }
-    buffer_finish(&path);
+    if (fd < 0)
+        return;
+    file->has_debug = elf_source_file(&source, fd, &ignored) &&
+                      elf_read(&file->debug, &source, &ignored) && file->debug.function_count > 0;
+    close(fd);
 }
 
 /* -1 when the path now refers to another file. */
@@ -163,7 +173,7 @@ static void read_file(struct symbol_file *file) {
     if (!elf_source_file(&source, fd, &ignored) || !elf_read(&file->elf, &source, &ignored))
         elf_finish(&file->elf);
     close(fd);
-    if (!file->elf.has_symtab && file->elf.build_id_length > 1)
+    if (!file->elf.has_symtab)
         read_debug_file(file);
 }
 
@@ -223,11 +233,64 @@ const struct unwind_table *symbol_files_unwind_table(struct symbol_files *files,
                : NULL;
 }
 
-struct text symbol_files_function(struct symbol_files *files, uint32_t number, uint64_t offset) {
-    struct symbol_file *file = &files->items[number];
+/* True when the file of the descriptor has line tables. Closes it. */
+static bool read_lines_of(struct line_table *lines, int fd) {
+    struct elf_source source;
+    struct status ignored;
+    bool ok = fd >= 0 && elf_source_file(&source, fd, &ignored) &&
+              line_table_read(lines, &source, &ignored);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+static void read_lines(struct symbol_file *file) {
+    if (!file->tried_lines && file->kind == KIND_FILE &&
+        !read_lines_of(&file->lines, open_file(file)))
+        read_lines_of(&file->lines, open_debug_file(file));
+    file->tried_lines = true;
+}
+
+static struct text intern_path(struct symbol_files *files, const struct line_place *place) {
+    struct buffer path = {0};
+    struct status ignored;
+    uint32_t id = 0;
+    line_place_path(place, &path);
+    bool ok = buffer_ok(&path, &ignored) &&
+              intern_add(&files->texts, buffer_as_text(&path), &id, &ignored);
+    buffer_finish(&path);
+    return ok ? intern_text(&files->texts, id) : TEXT("");
+}
+
+static void find_line(struct symbol_files *files, struct symbol_file *file, uint64_t address,
+                      uint64_t function, struct symbol_place *found) {
+    struct line_place place;
+    read_lines(file);
+    if (!line_table_find(&file->lines, address, &place))
+        return;
+    found->source = intern_path(files, &place);
+    found->line = found->source.length ? place.line : 0;
+    if (line_table_find(&file->lines, function, &place))
+        found->function_line = place.line;
+}
+
+struct symbol_place symbol_files_find(struct symbol_files *files, uint32_t number,
+                                      uint64_t offset) {
     uint64_t address;
+    read_once(&files->items[number]);
+    if (!elf_address(&files->items[number].elf, offset, &address))
+        return (struct symbol_place){.function = TEXT(""), .source = TEXT("")};
+    return symbol_files_find_address(files, number, address);
+}
+
+struct symbol_place symbol_files_find_address(struct symbol_files *files, uint32_t number,
+                                              uint64_t address) {
+    struct symbol_place place = {.source = TEXT("")};
+    struct symbol_file *file = &files->items[number];
+    uint64_t start;
     read_once(file);
-    if (!elf_address(&file->elf, offset, &address))
-        return TEXT("");
-    return elf_function_at(file->has_debug ? &file->debug : &file->elf, address);
+    place.function = elf_function_at(file->has_debug ? &file->debug : &file->elf, address, &start);
+    place.offset = address - start <= UINT32_MAX ? (uint32_t)(address - start) : 0;
+    find_line(files, file, address, start, &place);
+    return place;
 }

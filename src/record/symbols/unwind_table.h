@@ -4,7 +4,7 @@
 #ifndef RIDGE_RECORD_SYMBOLS_UNWIND_TABLE_H
 #define RIDGE_RECORD_SYMBOLS_UNWIND_TABLE_H
 
-#include "record/symbols/cfi.h"
+#include "abi/cfi.h"
 #include "record/symbols/elf.h"
 
 /* Zero-initialised: empty. */

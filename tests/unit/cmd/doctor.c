@@ -35,6 +35,7 @@ static struct doctor_facts healthy(void) {
         .python = there("3.12.4"),
         .python_major = 3,
         .python_minor = 12,
+        .reads_memory = true,
         .opencl = there("NVIDIA H200"),
         .opencl_layers = there(""),
         .vulkan = there("NVIDIA H200 and 1 more"),
@@ -105,8 +106,11 @@ TEST(each_thing_that_is_missing_has_its_step) {
     facts.paranoid = 1;
     facts.kernel_symbols = false;
     check_step(&facts, "kernel symbols", "kernel.kptr_restrict=0");
-    facts.python_minor = 11;
-    check_step(&facts, "python functions", "3.12");
+    facts.python_minor = 7;
+    check_step(&facts, "python functions", "3.8");
+    facts.python_minor = 8;
+    facts.reads_memory = false;
+    check_step(&facts, "python functions", "ptrace_scope");
     facts.ncu.there = false;
     check_step(&facts, "gpu counters", "https://developer.nvidia.com/nsight-compute");
     facts.reads_sqlite = facts.reads_xml = false;
@@ -155,7 +159,18 @@ TEST(counters_that_only_administrators_may_read_are_told_apart) {
 
 TEST(xctrace_is_missed_only_where_it_could_be) {
     struct doctor_facts facts = healthy();
+    facts.xctrace.there = facts.instruments.there = false;
     check_step(&facts, "metal", "only on macOS");
     facts.is_macos = true;
-    check_step(&facts, "metal", "xcode-select --install");
+    check_step(&facts, "metal", "install Xcode");
+    facts.xctrace.there = true;
+    snprintf(facts.instruments.problem, FACT_TEXT, "xctrace requires Xcode: ...");
+    check_step(&facts, "metal", "requires Xcode");
+    facts.instruments.there = true;
+    facts.developer_mode = 0;
+    check_step(&facts, "metal", "DevToolsSecurity -enable");
+    facts.developer_mode = -1;
+    facts.integrity_protection = 1;
+    struct doctor_finding finding = ask(&facts, "metal");
+    CHECK(finding.can && strstr(finding.found, "System Integrity Protection"));
 }

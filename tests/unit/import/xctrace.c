@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "import/import.h"
 #include "import/xctrace/xctrace.h"
+#include "import/xctrace/xctrace_files.h"
 #include "rows.h"
 
 #ifdef RIDGE_HAVE_EXPAT

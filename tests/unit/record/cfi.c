@@ -1,6 +1,6 @@
 /* Call frame information, instruction by instruction: DWARF 5, section 6.4 and 2.5. */
 #include "base/array.h"
-#include "record/symbols/cfi.h"
+#include "abi/cfi.h"
 
 #include "../test.h"
 

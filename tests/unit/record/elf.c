@@ -72,6 +72,11 @@ static struct made make(void) {
     return made;
 }
 
+static struct text function_at(const struct elf *elf, uint64_t address) {
+    uint64_t start;
+    return elf_function_at(elf, address, &start);
+}
+
 TEST(functions_are_found_by_address_with_their_best_name) {
     struct made made = make();
     struct elf elf;
@@ -85,11 +90,11 @@ TEST(functions_are_found_by_address_with_their_best_name) {
     CHECK_INT(address, 0x401123);
     CHECK(!elf_address(&elf, 0x1800, &address));
     CHECK(!elf_address(&elf, 0xfff, &address));
-    CHECK(text_is(elf_function_at(&elf, 0x401123), "name"));
-    CHECK(text_is(elf_function_at(&elf, 0x4010ff), ""));
-    CHECK(text_is(elf_function_at(&elf, 0x401140), "")); /* after its end */
-    CHECK(text_is(elf_function_at(&elf, 0x4012ff), "last"));
-    CHECK(text_is(elf_function_at(&elf, 0x401300), "")); /* after the end of its section */
+    CHECK(text_is(function_at(&elf, 0x401123), "name"));
+    CHECK(text_is(function_at(&elf, 0x4010ff), ""));
+    CHECK(text_is(function_at(&elf, 0x401140), "")); /* after its end */
+    CHECK(text_is(function_at(&elf, 0x4012ff), "last"));
+    CHECK(text_is(function_at(&elf, 0x401300), "")); /* after the end of its section */
     elf_finish(&elf);
 }
 
@@ -122,7 +127,7 @@ TEST(a_damaged_elf_file_is_refused_or_read_but_never_overrun) {
             uint64_t address;
             elf_address(&elf, 0x1100, &address);
             for (uint64_t at = 0x401000; at < 0x401400; at += 0x40)
-                CHECK(elf_function_at(&elf, at).length < sizeof made);
+                CHECK(function_at(&elf, at).length < sizeof made);
         }
         elf_finish(&elf);
     }

@@ -87,7 +87,7 @@ TEST(the_probe_is_injected_unless_another_tool_is_there_first) {
     CHECK_STRING(value_of(&environment, "NVTX_INJECTION64_PATH"), "/lib/probe.so");
     CHECK_STRING(value_of(&environment, "MINE"), "a=b");
     CHECK_STRING(value_of(&environment, "RIDGE_SPOOL"), "/spool");
-    CHECK_STRING(value_of(&environment, "RIDGE_PROBE"), "cuda=1,opencl=1,vulkan=group,graph=node");
+    CHECK_STRING(value_of(&environment, "RIDGE_PROBE"), "cuda=1,opencl=1,vulkan=group,metal=1,graph=node");
     CHECK(summary.note_count == 2 && strstr(summary.notes[0], "/other/tool.so"));
     CHECK(strstr(summary.notes[1], "Vulkan is not recorded: cannot write /spool/"));
     environment_finish(&environment);
@@ -151,7 +151,8 @@ TEST(the_probe_is_the_last_opencl_layer_once) {
 
 TEST(the_probe_is_told_when_to_begin_and_python_to_name_its_functions) {
     static struct record_summary summary;
-    struct record_options options = {.delay = 2, .capture_range = "nvtx:a,b"};
+    struct record_options options = {
+        .delay = 2, .capture_range = "nvtx:a,b", .python_trampolines = true};
     struct environment environment = {.probe = "/lib/probe.so"};
     struct status status = {0};
     long long from = 0;
@@ -159,7 +160,7 @@ TEST(the_probe_is_told_when_to_begin_and_python_to_name_its_functions) {
     unsetenv("PYTHONPERFSUPPORT");
     CHECK_OK(environment_build(&environment, &options, "/spool", &summary, &status), status);
     const char *words = value_of(&environment, "RIDGE_PROBE");
-    CHECK(sscanf(words, "cuda=1,opencl=1,vulkan=group,graph=graph,from=%lld,", &from) == 1);
+    CHECK(sscanf(words, "cuda=1,opencl=1,vulkan=group,metal=1,graph=graph,from=%lld,", &from) == 1);
     CHECK(from >= before + 2000000000 && from <= clock_now() + 2000000000);
     CHECK(strstr(words, ",capture=nvtx:a,b"));
     CHECK(environment.enables_python_names);

@@ -87,6 +87,7 @@ TEST(the_map_of_a_sampled_program_is_removed_and_counted) {
     struct record_options options = {.command = command,
                                      .output = test_temporary(".ridge"),
                                      .variables = variables,
+                                     .python_trampolines = true,
                                      .perf = {.rate = 999}};
     struct status status = {0};
     char *given = getenv("PYTHONPERFSUPPORT");

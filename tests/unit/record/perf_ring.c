@@ -198,7 +198,7 @@ TEST(signals_are_left_to_the_threads_that_were_there_before_the_reader) {
     sigset_t before, after;
     unsigned others = threads_that_block(signals);
     pthread_sigmask(SIG_SETMASK, NULL, &before);
-    perf_reader_start(&reader, &rings);
+    perf_reader_start(&reader, &rings, NULL);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     for (int number = 1; number < 32; number++)
         CHECK_INT(sigismember(&after, number), sigismember(&before, number));

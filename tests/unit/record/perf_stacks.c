@@ -72,7 +72,7 @@ static void close_stacks(struct stacks *stacks) {
 static uint32_t find(struct stacks *stacks, const uint64_t *addresses, size_t count) {
     struct perf_chain chain = {.count = count};
     memcpy(chain.addresses, addresses, count * sizeof *addresses);
-    return stack_rows_find(&stacks->rows, stacks->symbols, getpid(), &chain, stacks->writer);
+    return stack_rows_find(&stacks->rows, stacks->symbols, getpid(), &chain, NULL, stacks->writer);
 }
 
 static enum stack_python kind_of(struct stacks *stacks, const uint64_t *addresses, size_t count) {

@@ -1,6 +1,6 @@
 /* Line tables of CPython: the tables below were written by the versions that they are named after.
  */
-#include "record/python_lines.h"
+#include "record/python/python_lines.h"
 
 #include "../test.h"
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../test.h"
@@ -53,6 +54,82 @@ TEST(a_line_has_the_loops_of_its_function_around_it) {
     CHECK_INT(source_files_statement(&files, path, 6), 3);
     CHECK_INT(source_files_statement(&files, path, 7), 7);
     CHECK_INT(source_files_statement(&files, path, 100), 0);
+    source_files_finish(&files);
+    unlink(name);
+}
+
+static const char c_program[] = "#define FOR for (;;) { // not closed\n"    /* 1 */
+                                "void f(int n) {\n"                         /* 2 */
+                                "    for (int i = 0; i < n; i++) {\n"       /* 3 */
+                                "        launch(i); /* { */\n"              /* 4 */
+                                "        while (more())\n"                  /* 5 */
+                                "            if (x) a();\n"                 /* 6 */
+                                "            else b(\"}\",\n"               /* 7 */
+                                "                   '}');\n"                /* 8 */
+                                "        wait();\n"                         /* 9 */
+                                "    }\n"                                   /* 10 */
+                                "    do {\n"                                /* 11 */
+                                "        g();\n"                            /* 12 */
+                                "    } while (n--); // for\n"               /* 13 */
+                                "    done();\n"                             /* 14 */
+                                "    for (int i = 0;\n"                     /* 15 */
+                                "         i < n; i++)\n"                    /* 16 */
+                                "        for (auto &x : y) {\n"             /* 17 */
+                                "            each([&](int k) { h(k); });\n" /* 18 */
+                                "        }\n"                               /* 19 */
+                                "    end();\n"                              /* 20 */
+                                "}\n";
+
+static const char rust_program[] = "fn main() {\n"                     /* 1 */
+                                   "    let s = r#\"for {\"#;\n"       /* 2 */
+                                   "    'a: loop {\n"                  /* 3 */
+                                   "        for x in f::<'a>(y) {\n"   /* 4 */
+                                   "            g(x);\n"               /* 5 */
+                                   "        }\n"                       /* 6 */
+                                   "        if h('}') { break 'a; }\n" /* 7 */
+                                   "    }\n"                           /* 8 */
+                                   "    k();\n"                        /* 9 */
+                                   "}\n";
+
+static bool write_source(char *name, int suffix, const char *text) {
+    int fd = mkstemps(name, suffix);
+    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+TEST(loops_of_c_end_with_their_braces_or_their_statement) {
+    char name[] = "/tmp/ridge-source.XXXXXX.cpp";
+    struct source_files files = {0};
+    struct text path = text_of(name);
+    REQUIRE(write_source(name, 4, c_program));
+    check(&files, path, 2, "");
+    check(&files, path, 4, "3 for (int i = 0; i < n; i++) {");
+    check(&files, path, 6, "3 for (int i = 0; i < n; i++) {\n5 while (more())");
+    check(&files, path, 8, "3 for (int i = 0; i < n; i++) {\n5 while (more())");
+    check(&files, path, 9, "3 for (int i = 0; i < n; i++) {");
+    check(&files, path, 12, "11 do {");
+    check(&files, path, 14, "");
+    check(&files, path, 16, "15 for (int i = 0;");
+    check(&files, path, 18, "15 for (int i = 0;\n17 for (auto &x : y) {");
+    check(&files, path, 20, "");
+    CHECK(text_is(source_files_line(&files, path, 4), "launch(i);"));
+    CHECK_INT(source_files_statement(&files, path, 8), 7);
+    CHECK_INT(source_files_statement(&files, path, 9), 9);
+    source_files_finish(&files);
+    unlink(name);
+}
+
+TEST(loops_of_rust_may_have_labels) {
+    char name[] = "/tmp/ridge-source.XXXXXX.rs";
+    struct source_files files = {0};
+    struct text path = text_of(name);
+    REQUIRE(write_source(name, 3, rust_program));
+    check(&files, path, 2, "");
+    check(&files, path, 5, "3 'a: loop {\n4 for x in f::<'a>(y) {");
+    check(&files, path, 7, "3 'a: loop {");
+    check(&files, path, 9, "");
     source_files_finish(&files);
     unlink(name);
 }

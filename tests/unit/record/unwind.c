@@ -5,7 +5,7 @@
 #endif
 #include "../test.h"
 
-#include "record/symbols/cfi.h"
+#include "abi/cfi.h"
 #include "record/symbols/unwind_table.h"
 
 #include <stdlib.h>

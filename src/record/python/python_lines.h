@@ -1,6 +1,6 @@
 /* The source line of an instruction, from a code object's line table. */
-#ifndef RIDGE_RECORD_PYTHON_LINES_H
-#define RIDGE_RECORD_PYTHON_LINES_H
+#ifndef RIDGE_RECORD_PYTHON_PYTHON_LINES_H
+#define RIDGE_RECORD_PYTHON_PYTHON_LINES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
  * The input is untrusted: bytes of other people's files and stacks. Nothing is allocated, and every
  * loop is bounded.
  */
-#ifndef RIDGE_RECORD_SYMBOLS_CFI_H
-#define RIDGE_RECORD_SYMBOLS_CFI_H
+#ifndef RIDGE_ABI_CFI_H
+#define RIDGE_ABI_CFI_H
 
 #include <stdbool.h>
 #include <stddef.h>

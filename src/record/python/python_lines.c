@@ -1,7 +1,7 @@
 /* Three formats: co_lnotab to 3.9, co_linetable of 3.10 (PEP 626), and the location table from 3.11
  * on. The tables come from the recorded process and may contain any bytes.
  */
-#include "record/python_lines.h"
+#include "record/python/python_lines.h"
 
 enum { NO_LINE = -128, UNIT = 2 /* bytes of an instruction */ };
 

@@ -3,7 +3,7 @@
  * Expressions (DWARF 5, section 2.5) occur in functions that realign their stack, in PLT entries
  * and in signal trampolines.
  */
-#include "record/symbols/cfi.h"
+#include "abi/cfi.h"
 
 #include <string.h>
 

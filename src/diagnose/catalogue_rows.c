@@ -1,0 +1,358 @@
+/* The rows of the catalogue, from general to specific. tests/verdicts/catalogue.py has a trace for
+ * each. `saves` was measured on an H200 with the programs of tests/holdout, fixed and not. */
+#include "diagnose/catalogue.h"
+
+#include "base/array.h"
+
+#define ON(kind) (1ull << FINDING_##kind)
+#define MEMORY ON(MEMORY_BOUND)
+#define KERNEL (ON(MEMORY_BOUND) | ON(LATENCY_BOUND) | ON(COMPUTE_BOUND))
+#define LAUNCH (ON(LAUNCH_BOUND) | ON(TINY_KERNELS))
+#define ISSUE (LAUNCH | ON(HOST_BOUND))
+#define WAIT (ON(SYNC_IN_LOOP) | ISSUE)
+#define HOST (ON(HOST_BOUND) | ON(ON_CPU) | ON(INPUT_PIPELINE))
+#define COPY (ON(PAGEABLE) | ON(SMALL_TRANSFERS) | ON(EXPOSED_TRANSFERS))
+
+#define KERNELS(words, min)                                                                        \
+    { CATALOGUE_KERNELS, words, min }
+#define LAUNCHES(words, min)                                                                       \
+    { CATALOGUE_LAUNCHES, words, min }
+#define OPERATORS(words, min)                                                                      \
+    { CATALOGUE_OPERATORS, words, min }
+#define CALLS(words, min)                                                                          \
+    { CATALOGUE_CALLS, words, min }
+#define CODE(words, min)                                                                           \
+    { CATALOGUE_CODE, words, min }
+
+#define TORCH .framework = FRAMEWORK_TORCH
+#define JAX .framework = FRAMEWORK_JAX
+#define ANY .framework = FRAMEWORK_CUDA
+
+#define SETTING .effort = EFFORT_SETTING
+#define LINES .effort = EFFORT_LINES
+
+const struct pattern catalogue_rows[] = {
+    /* kernels that move memory */
+    {TORCH,
+     .all = {KERNELS("elementwise_kernel|reduce_kernel", 0.6), KERNELS("elementwise_kernel", 0.4)},
+     .unless = "gemm|nvjet|fprop|_scatter_gather|FillFunctor|index_kernel", .belongs = MEMORY,
+     LINES, .saves = 0.85, .chain = true,
+     .words = "Fuse the chain with torch.compile, so that its intermediates stay in registers"},
+    {TORCH, .all = {KERNELS("FillFunctor", 0.15)}, .belongs = MEMORY,
+     .if_none = FINDING_MEMORY_BOUND, SETTING, .what = "kernels that fill tensors",
+     .words = "Do not fill what is overwritten: zero_grad(set_to_none=True), torch.empty instead "
+              "of torch.zeros"},
+    {TORCH, .all = {KERNELS("direct_copy_kernel", 0.25)}, .belongs = MEMORY,
+     .if_none = FINDING_MEMORY_BOUND, LINES, .what = "kernels that copy tensors",
+     .words = "Avoid copies between layouts and types (.contiguous(), .to(dtype), reshape of a "
+              "transposed tensor) in the loop"},
+    {TORCH, .all = {KERNELS("bfloat16_copy_kernel|float16_copy_kernel|LoadWithCast", 0.1)},
+     .belongs = MEMORY, LINES,
+     .words = "Convert types once, outside the loop: tensors of one type need no kernel to convert "
+              "them"},
+    {TORCH, .all = {KERNELS("CatArrayBatchedCopy", 0.2)}, .belongs = MEMORY,
+     .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 0.95, .what = "kernels of torch.cat",
+     .words =
+         "Preallocate the tensor and write into it (a KV cache: StaticCache, index_copy_), or "
+         "collect the parts in a list and call torch.cat once, instead of torch.cat in every step"},
+    {TORCH, .all = {KERNELS("im2col|col2im", 0.08)}, .belongs = MEMORY,
+     .if_none = FINDING_MEMORY_BOUND, SETTING, .what = "im2col kernels",
+     .words = "Let cuDNN compute the convolutions (torch.backends.cudnn.enabled=True)"},
+    {TORCH, .all = {KERNELS("distribution_elementwise|fused_dropout", 0.15)}, .belongs = MEMORY,
+     .if_none = FINDING_MEMORY_BOUND, LINES, .what = "random numbers and dropout",
+     .words = "Fuse dropout with its neighbours (torch.compile), or generate random numbers ahead"},
+    {TORCH, .all = {KERNELS("kDequantize|dequantize_block", 0.15)}, .belongs = MEMORY,
+     .if_none = FINDING_MEMORY_BOUND, LINES, .what = "dequantization kernels",
+     .words = "Use a kernel that multiplies quantized weights directly (torchao, Marlin) instead "
+              "of dequantizing them first"},
+    {TORCH, .all = {CODE("rsqrt(", 0.1)}, .belongs = MEMORY, LINES, .saves = 1.1,
+     .words = "Compute the norm with one operator (torch.nn.functional.rms_norm, layer_norm) "
+              "instead of its formula"},
+    {TORCH,
+     .all = {CODE("torch.tanh(|.tanh()|torch.erf(", 0.1), KERNELS("tanh_kernel|erf_kernel", 0.02)},
+     .belongs = MEMORY, LINES,
+     .words = "Use torch.nn.functional.gelu (approximate=\"tanh\") instead of its formula"},
+    {TORCH, .all = {CODE("torch.sigmoid(|.sigmoid()", 0.1), KERNELS("sigmoid_kernel", 0.02)},
+     .belongs = MEMORY, LINES,
+     .words = "Use torch.nn.functional.silu, or torch.compile for other gates, instead of x * "
+              "sigmoid(x)"},
+    {ANY,
+     .all = {KERNELS("cupy_add__|cupy_multiply__|cupy_subtract__|cupy_true_divide__|cupy_power__|"
+                     "cupy_exp__|cupy_cos__|cupy_sin__|cupy_sqrt__|cupy_absolute__|cupy_copy__",
+                     0.3)},
+     .belongs = MEMORY | ISSUE, .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 0.9, .chain = true,
+     .what = "element-wise kernels of CuPy, one for each operation",
+     .words = "Fuse the expression with @cupy.fuse() or write it as one cupy.ElementwiseKernel"},
+    {ANY, .all = {KERNELS("cupy_copy__", 0.1)}, .belongs = MEMORY, LINES,
+     .words = "Use out= and in-place operators of CuPy (x += y), and slices without copies"},
+    /* attention, convolutions and norms */
+    {TORCH,
+     .all = {KERNELS("oftmax|oftMax", 0.15),
+             KERNELS("MulFunctor|DivFunctor|masked_fill|where_kernel", 0.02)},
+     .unless = "flash|sdpa|fmha|nll_loss", .belongs = MEMORY, .if_none = FINDING_MEMORY_BOUND,
+     LINES, .saves = 1.8, .what = "softmax kernels between matrix products",
+     .words = "Compute attention with torch.nn.functional.scaled_dot_product_attention, which does "
+              "not write the scores to memory"},
+    {TORCH, .all = {CODE("eager_attention_forward", 0.05)}, .belongs = MEMORY, SETTING,
+     .saves = 0.9,
+     .words = "Load the model with attn_implementation=\"sdpa\" "
+              "(torch.nn.functional.scaled_dot_product_attention) instead of \"eager\""},
+    {TORCH, .all = {KERNELS("nchwToNhwc|nhwcToNchw", 0.08)}, .belongs = MEMORY,
+     .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 1.2,
+     .what = "layout conversions around convolutions",
+     .words = "Keep the model and its input in channels_last "
+              "(.to(memory_format=torch.channels_last)), so that no layout is converted"},
+    {TORCH,
+     .all = {KERNELS("bn_fw_tr_1C11|bn_bw_1C11", 0.2), KERNELS("nchwToNhwc|nhwcToNchw", 0.05)},
+     .belongs = MEMORY, LINES, .saves = 0.9,
+     .words = "Keep the model and its input in channels_last: cuDNN has faster kernels for batch "
+              "norm in that layout, and no layout is converted"},
+    {TORCH, .all = {KERNELS("batch_norm_transform_input|bn_fw_inf", 0.1)}, .belongs = MEMORY,
+     .if_none = FINDING_MEMORY_BOUND, LINES, .what = "batch norm in inference",
+     .words = "Fold batch norm into the convolution before inference "
+              "(torch.nn.utils.fusion.fuse_conv_bn_eval, or torch.compile)"},
+    {TORCH,
+     .all = {KERNELS("fprop_implicit_gemm_f32f32|dgrad_implicit_gemm_f32f32|wgrad_implicit_gemm_"
+                     "f32f32|implicit_convolve_sgemm",
+                     0.3)},
+     .belongs = KERNEL, SETTING,
+     .words = "Convolve on tensor cores: torch.backends.cudnn.allow_tf32 = True with channels a "
+              "multiple of 4, or torch.autocast with bfloat16"},
+    {TORCH, .all = {KERNELS("implicit_convolve_sgemm|precomputed_convolve_sgemm", 0.3)},
+     .belongs = KERNEL, SETTING,
+     .words = "Let cuDNN choose: torch.backends.cudnn.benchmark = True, and channels_last with "
+              "channels a multiple of 8 for f16"},
+    {TORCH, .all = {KERNELS("fmha_cutlassF_f32|fmha_cutlassB_f32", 0.08)}, .belongs = KERNEL,
+     SETTING,
+     .words =
+         "Run attention in bf16 or f16 (torch.autocast), for which flash attention has kernels"},
+    {TORCH, .all = {KERNELS("gemm_f64|dgemm", 0.3)}, .belongs = KERNEL, SETTING,
+     .words = "Check where f64 comes from (numpy arrays are f64 unless told): .float(), or "
+              "torch.from_numpy(x.astype(numpy.float32))"},
+    /* scattered access */
+    {TORCH, .all = {KERNELS("indexFuncLargeIndex|indexFuncSmallIndex|scatter_add|index_add", 0.3)},
+     .belongs = ON(LATENCY_BOUND) | MEMORY, .if_none = FINDING_LATENCY_BOUND, LINES, .saves = 0.89,
+     .what = "index_add and scatter kernels, which add with atomics",
+     .words =
+         "Where many rows add to few, sort by index and reduce segments (torch.segment_reduce), or "
+         "multiply by a one-hot matrix: atomics to one address run one after another"},
+    {TORCH, .all = {KERNELS("_scatter_gather_elementwise_kernel", 0.3), KERNELS("ReduceAdd", 0.3)},
+     .belongs = ON(LATENCY_BOUND) | MEMORY, .if_none = FINDING_LATENCY_BOUND, LINES, .saves = 0.89,
+     .what = "scatter kernels, which add with atomics",
+     .words = "Count with torch.bincount or compare and sum for each class instead of scatter_add_ "
+              "to few addresses: atomics to one address run one after another"},
+    {TORCH,
+     .all = {KERNELS("embedding_backward|embedding_dense|compute_grad_weight|EmbeddingBag_accGrad|"
+                     "krn_partials_per_segment|compute_grad_weight_bags",
+                     0.02),
+             CODE(".backward()", 0.02)},
+     .belongs = MEMORY | ISSUE | ON(LATENCY_BOUND), SETTING,
+     .words = "Use sparse gradients for large tables (nn.Embedding(sparse=True), "
+              "nn.EmbeddingBag(sparse=True), with SGD or torch.optim.SparseAdam)"},
+    {TORCH, .all = {KERNELS("embedding_backward|embedding_dense|compute_grad_weight", 0.2)},
+     .belongs = MEMORY | ON(LATENCY_BOUND), .if_none = FINDING_MEMORY_BOUND, SETTING,
+     .what = "gradients of embeddings",
+     .words = "Use sparse gradients (nn.Embedding(sparse=True) with torch.optim.SparseAdam)"},
+    /* optimizers and loops over tensors */
+    {TORCH, .all = {LAUNCHES("elementwise_kernel", 0.9)}, .unless = "multi_tensor_apply",
+     .belongs = LAUNCH, LINES,
+     .words = "Where a Python loop goes over many tensors, use torch._foreach_* "
+              "(torch._foreach_add_, torch._foreach_lerp_): one launch for a list"},
+    {TORCH,
+     .all = {KERNELS("addcdiv", 0.02), KERNELS("addcmul", 0.02), KERNELS("sqrt_kernel", 0.02)},
+     .unless = "multi_tensor_apply|FusedAdam|fused_adam", .belongs = ISSUE, SETTING,
+     .words = "Use the fused optimizer (torch.optim.AdamW(..., fused=True), or foreach=True)"},
+    {TORCH, .all = {CODE("_single_tensor_", 0.1)}, .belongs = ISSUE, SETTING, .saves = 0.96,
+     .words = "Use the fused optimizer (fused=True, or foreach=True), which updates all tensors in "
+              "a few launches"},
+    {TORCH, .all = {CODE("p.grad)|* p.grad|param.grad)|p.grad.data|parameter.grad)", 0.3)},
+     .unless = "multi_tensor_apply", .unless_code = "isfinite(|isnan(|.grad.norm(",
+     .belongs = ISSUE, LINES, .saves = 0.95,
+     .words = "Use an optimizer of torch.optim with fused=True (or torch._foreach_add_) instead of "
+              "a loop over the parameters"},
+    {TORCH, .all = {CODE("0.999 *|ema_|_ema|averaged|.lerp_(|momentum_update", 0.3)},
+     .unless = "multi_tensor_apply", .belongs = ISSUE, LINES, .saves = 0.97,
+     .words = "Average the weights with torch._foreach_lerp_ or torch.optim.swa_utils "
+              "(get_ema_multi_avg_fn), one launch for all tensors"},
+    {TORCH, .all = {LAUNCHES("NormTwoOps", 0.15), LAUNCHES("reciprocal_kernel|clamp|MinOps", 0.1)},
+     .unless = "multi_tensor_apply", .belongs = LAUNCH, SETTING,
+     .words = "Clip all gradients at once (torch.nn.utils.clip_grad_norm_(..., foreach=True))"},
+    {TORCH, .all = {CODE(".grad.norm(|grad.data.norm(", 0.2)}, .belongs = ISSUE, SETTING,
+     .saves = 0.92,
+     .words = "Clip all gradients at once (torch.nn.utils.clip_grad_norm_(..., foreach=True)) "
+              "instead of one by one"},
+    {TORCH, .all = {CODE("zero_grad(set_to_none=False)", 0.02)}, .belongs = MEMORY | ISSUE, SETTING,
+     .words = "Let zero_grad() drop the gradients (set_to_none=True, its default) instead of "
+              "filling them with zeros"},
+    /* many small operations */
+    {TORCH, .all = {LAUNCHES("gemm|nvjet|cutlass", 0.25)}, .belongs = LAUNCH, LINES,
+     .words = "Combine small matrix products of one shape into a batched one (torch.bmm, "
+              "torch.func.vmap, one nn.Linear over stacked inputs)"},
+    {TORCH, .all = {LAUNCHES("splitKreduce", 0.2)}, .belongs = LAUNCH, LINES,
+     .words = "Multiply small matrices of one shape in one call (torch.bmm, torch.baddbmm): each "
+              "of these products is split and then summed by a second kernel"},
+    {TORCH, .all = {CODE("LSTMCell|GRUCell|RNNCell|_VF.lstm_cell|_VF.gru_cell", 0.3)},
+     .belongs = ISSUE, LINES, .saves = 0.82,
+     .words = "Run the recurrent network over the whole sequence at once (nn.LSTM, nn.GRU: cuDNN) "
+              "instead of cell by cell"},
+    {TORCH, .all = {LAUNCHES("layer_norm", 0.05)}, .unless = "multi_tensor_apply",
+     .belongs = LAUNCH, LINES,
+     .words = "Capture the model in a CUDA graph (torch.compile(mode=\"reduce-overhead\"), or "
+              "torch.cuda.make_graphed_callables)"},
+    {TORCH, .all = {CODE("torch.stack([|torch.cat([", 0.3)}, .belongs = ISSUE, LINES,
+     .words = "Process the items of the list as one batch, or with torch.func.vmap, instead of one "
+              "by one in a list comprehension"},
+    {TORCH, .all = {CODE("transformers/", 0.3)}, .belongs = ISSUE, LINES,
+     .words = "Pass several inputs at once (padding=True), or compile the model "
+              "(torch.compile(model), cache_implementation=\"static\" for generate())"},
+    {ANY, .all = {LAUNCHES("cupy_", 0.5)}, .belongs = LAUNCH, LINES,
+     .words = "Combine the operations of CuPy: @cupy.fuse(), cupy.ElementwiseKernel, "
+              "cupy.ReductionKernel or one cupy.RawKernel; a stream can be captured as a graph "
+              "(stream.begin_capture())"},
+    {JAX, .all = {LAUNCHES("wrapped_|fusion", 0.2), LAUNCHES("wrapped_", 0.05)}, .belongs = ISSUE,
+     LINES, .saves = 0.97,
+     .words = "Put the whole function under jax.jit: operations outside of it are dispatched one "
+              "by one"},
+    {JAX, .all = {LAUNCHES("fusion", 0.6)}, .belongs = ISSUE, LINES, .saves = 0.7,
+     .words = "Move the loop into the compiled function (jax.lax.scan, jax.lax.fori_loop), if its "
+              "steps do not need the host"},
+    /* reading values */
+    {TORCH, .all = {KERNELS("write_indices|onzero", 0.005)}, .belongs = WAIT | ON(COMPILATION),
+     LINES,
+     .words = "Use torch.where, masked_fill or topk with a fixed size instead of boolean masks and "
+              "nonzero(), whose size the host must wait for"},
+    {TORCH, .all = {CODE(".item()", 0.02)}, .belongs = WAIT, LINES,
+     .words = "Do not call .item() in every step: collect tensors, and read them after the loop or "
+              "every N steps (torch.stack(values).tolist())"},
+    {TORCH, .all = {CODE("isfinite(|isnan(|isinf(", 0.02)}, .belongs = WAIT, LINES,
+     .words = "Check for NaN once in many steps, or combine the checks on the device (torch.stack "
+              "of isfinite(...).all(), clip_grad_norm_(error_if_nonfinite=True)); each `if` on a "
+              "tensor waits"},
+    {TORCH, .all = {CODE("print(", 0.02)}, .belongs = WAIT, LINES,
+     .words = "Print losses every N steps, from a detached tensor that is read later: formatting a "
+              "tensor waits for the device"},
+    {TORCH, .all = {CODE(".tolist()", 0.02)}, .belongs = WAIT, LINES,
+     .words = "Call .tolist() once after the loop"},
+    {TORCH, .all = {CODE("torch.cuda.synchronize()", 0.02)}, .belongs = WAIT, LINES,
+     .words = "Remove torch.cuda.synchronize() from the loop; time with "
+              "torch.cuda.Event(enable_timing=True) instead"},
+    {TORCH, .all = {CODE("assert ", 0.02)}, .belongs = WAIT, LINES,
+     .words =
+         "Use torch._assert_async for assertions about tensors, or switch them off with python -O"},
+    {JAX, .all = {CODE("float(|.item()|block_until_ready|int(", 0.02)}, .belongs = WAIT, LINES,
+     .words = "Do not read values in the loop (float(), .item(), block_until_ready()): keep them "
+              "as arrays, and read them every N steps"},
+    {JAX, .all = {CODE("np.asarray(|numpy.asarray(|np.array(|jax.device_get", 0.05)},
+     .belongs = WAIT | COPY, LINES,
+     .words = "Keep the values on the device: np.asarray() copies them and waits; use the "
+              "functions of jax.numpy"},
+    {ANY,
+     .all = {LAUNCHES("cupy_", 0.2),
+             CODE("float(|.item()|.get()|cp.asnumpy|cupy.asnumpy|int(", 0.02)},
+     .belongs = WAIT, LINES,
+     .words = "Test for convergence every N iterations: float(), .item() and .get() wait for the "
+              "device"},
+    {ANY, .all = {CALLS("cudaDeviceSynchronize", 1)}, .belongs = ON(SYNC_IN_LOOP), LINES,
+     .words = "Leave out cudaDeviceSynchronize between kernels: kernels of one stream run in "
+              "order, and the host need not wait"},
+    {ANY, .all = {CALLS("cudaStreamSynchronize", 1), CALLS("cudaMemcpy", 1)},
+     .belongs = ON(SYNC_IN_LOOP), LINES,
+     .words = "Read results one step late: start the copy, continue with the next step, and wait "
+              "for the copy then"},
+    {ANY, .all = {CALLS("cudaEventSynchronize", 1)}, .belongs = ON(SYNC_IN_LOOP), LINES,
+     .words = "Wait for events of earlier steps, not of this one, so that the device always has "
+              "work queued"},
+    /* work on the host */
+    {ANY, .all = {CODE("numpy.|np.", 0.2)}, .belongs = HOST, LINES,
+     .words = "Do this work on the GPU (torch, cupy or jax.numpy have the same functions), or in "
+              "another process"},
+    {ANY, .all = {CODE("np.sort|numpy.sort|argpartition|argsort|np.unique|np.partition", 0.2)},
+     .belongs = HOST | COPY, LINES,
+     .words = "Sort on the device (torch.sort, torch.topk, jax.lax.top_k, cupy.sort), so that only "
+              "the result is copied"},
+    {ANY, .all = {CODE(".astype(|/ 255|- mean) / std", 0.2)}, .belongs = HOST | COPY, LINES,
+     .words = "Copy the bytes (uint8) to the device, and convert and normalize there: fewer bytes "
+              "to copy, and no host code"},
+    {TORCH, .all = {CODE("torch.from_numpy(", 0.2), CODE(".cpu().numpy()", 0.2)},
+     .belongs = HOST | COPY, LINES,
+     .words = "Stay on the device: .cpu().numpy() and back copies twice and waits"},
+    {TORCH, .all = {CODE("torch.tensor(", 0.1)}, .belongs = HOST | COPY, LINES,
+     .words = "Convert lists once, before the loop (torch.from_numpy(numpy.asarray(x)), pinned); "
+              "torch.tensor(list) goes over every element"},
+    {TORCH, .all = {CODE("torchvision/transforms", 0.2)}, .belongs = HOST, LINES,
+     .words = "Move the batch to the GPU first and transform it there (transforms.v2 takes GPU "
+              "tensors), or transform in the workers of a DataLoader"},
+    {TORCH, .all = {CODE("_SingleProcessDataLoaderIter|fetch.py|num_workers=0", 0.2)},
+     .belongs = HOST, SETTING,
+     .words = "Load in worker processes: DataLoader(num_workers=4, pin_memory=True, "
+              "persistent_workers=True, prefetch_factor=4)"},
+    {TORCH, .all = {OPERATORS("DataLoader)#_SingleProcess", 0.1)}, .belongs = HOST, SETTING,
+     .words = "Load in worker processes: DataLoader(num_workers=4, pin_memory=True, "
+              "persistent_workers=True)"},
+    {TORCH, .all = {OPERATORS("DataLoader)#_MultiProcessing", 0.1)}, .belongs = HOST, SETTING,
+     .words = "Give the loader more workers (num_workers, prefetch_factor), as the present ones "
+              "are too slow"},
+    {TORCH, .all = {CODE("_MultiProcessingDataLoaderIter|popen_fork|_shutdown_workers", 0.1)},
+     .belongs = HOST, SETTING,
+     .words = "Keep the workers of the DataLoader between epochs (persistent_workers=True)"},
+    {TORCH, .all = {CODE("gc.collect()", 0.05)}, .belongs = HOST | ISSUE, SETTING,
+     .words = "Do not call gc.collect() in the loop (gc.disable(), gc.freeze() after start-up)"},
+    {TORCH, .all = {CODE("manual_seed(|Generator()", 0.05)}, .belongs = HOST, LINES,
+     .words = "Draw random numbers on the device (generator=torch.Generator(\"cuda\")), once for "
+              "the batch"},
+    /* copies */
+    {TORCH, .all = {CODE(".cpu()|.numpy()|.to(\"cpu\")", 0.2)}, .belongs = COPY, LINES,
+     .words = "Copy results into a pinned tensor (torch.empty(..., pin_memory=True).copy_(x, "
+              "non_blocking=True)), and use it one step later"},
+    {TORCH, .all = {CODE(".cuda()|.to(\"cuda\")|.to(device)|.to(\"cuda\", ", 0.2)}, .belongs = COPY,
+     SETTING,
+     .words = "Pin the source (DataLoader(pin_memory=True) or .pin_memory()) and pass "
+              "non_blocking=True"},
+    {TORCH, .all = {CODE("for field in|for key|.items()", 0.1)}, .belongs = ON(SMALL_TRANSFERS),
+     LINES,
+     .words = "Collate the fields into one pinned tensor on the host, copy it once, and slice it "
+              "on the device"},
+    {JAX, .all = {CODE("device_put|jnp.asarray|jnp.array", 0.1)}, .belongs = COPY | HOST, LINES,
+     .words = "Start jax.device_put of the next batch before the result of this one is read"},
+    {ANY, .all = {CODE("cp.asarray(|cupy.asarray(", 0.1)}, .belongs = COPY, LINES,
+     .words = "Copy from pinned memory (cupyx.empty_pinned, cupyx.zeros_like_pinned) with a stream "
+              "of its own"},
+    /* compilation and allocation */
+    {TORCH, .all = {CODE("triton/", 0.2)}, .belongs = ON(COMPILATION) | ON(HOST_BOUND), LINES,
+     .words = "Pass sizes that vary as ordinary arguments, not as tl.constexpr, and name them in "
+              "@triton.jit(do_not_specialize=[...]): every new constant is compiled"},
+    {TORCH, .all = {CODE("torch/_dynamo|torch/_inductor", 0.2)},
+     .belongs = ON(COMPILATION) | ON(HOST_BOUND), SETTING,
+     .words = "Mark sizes that vary as dynamic (torch.compile(dynamic=True), "
+              "torch._dynamo.mark_dynamic); TORCH_LOGS=recompiles shows why it compiles again"},
+    {TORCH, .all = {KERNELS("sdpa_sm", 0.1)}, .belongs = ON(COMPILATION), LINES,
+     .words =
+         "Keep the shapes of attention fixed (a static KV cache, padding): cuDNN builds a plan for "
+         "every new shape; torch.nn.attention.sdpa_kernel selects flash attention, which does not"},
+    {ANY, .all = {CODE("RawKernel(|RawModule(|cupy/cuda/compiler|nvrtc", 0.2)},
+     .belongs = ON(COMPILATION) | ON(HOST_BOUND), LINES,
+     .words = "Create the cupy.RawKernel once and pass sizes as arguments: every new source is "
+              "compiled"},
+    {JAX, .all = {CODE("_compile|lower|trace_to_jaxpr|pxla", 0.2)},
+     .belongs = ON(COMPILATION) | ON(HOST_BOUND), LINES,
+     .words = "Pad inputs to a few shapes (buckets): jax.jit compiles again for every new shape"},
+    {TORCH, .all = {CODE("empty_cache()", 0.005)}, .belongs = ON(ALLOCATION) | ON(HOST_BOUND),
+     SETTING,
+     .words = "Do not call torch.cuda.empty_cache() in the loop; for fragmentation, set "
+              "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+    {ANY, .all = {LAUNCHES("cupy_", 0.2), CALLS("cudaMalloc|cuMemAlloc", 0.5)},
+     .belongs = ON(ALLOCATION), SETTING,
+     .words = "Keep the memory pool of CuPy "
+              "(cupy.cuda.set_allocator(cupy.get_default_memory_pool().malloc)), or preallocate "
+              "and use out="},
+    {ANY, .all = {CALLS("cudaMalloc|hipMalloc", 1), CALLS("cudaFree|hipFree", 1)},
+     .unless = "cupy_|at::native", .belongs = ON(ALLOCATION), LINES,
+     .words = "Allocate the buffers once, before the loop, or from a pool (cudaMallocAsync, "
+              "cudaFreeAsync)"},
+    /* grids */
+    {ANY, .all = {CODE("((1,)|(1,), (|[1]", 0.1)}, .belongs = ON(SMALL_GRID), LINES,
+     .words = "Launch more blocks: with a grid-stride loop, a few for each multiprocessor, and a "
+              "second step or an atomic for the total"},
+};
+const size_t catalogue_row_count = ARRAY_COUNT(catalogue_rows);
+_Static_assert(ARRAY_COUNT(catalogue_rows) <= CATALOGUE_ROWS_MAX, "a bit for each row");

@@ -1,0 +1,39 @@
+/* Feeds any bytes to the reader of DWARF line tables: as .debug_line, and as its strings. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "record/symbols/line_table.h"
+#include "targets.h"
+
+static void *copy_of(const uint8_t *bytes, size_t length) {
+    struct status status;
+    void *copy = memory_allocate(length, 1, &status);
+    if (!copy)
+        abort();
+    return memcpy(copy, bytes, length);
+}
+
+int fuzz_lines(const uint8_t *bytes, size_t length) {
+    struct line_table table = {
+        .line = {copy_of(bytes, length), length},
+        .line_strings = {copy_of(bytes, length), length},
+        .strings = {copy_of(bytes, length), length},
+    };
+    struct status status;
+    uint64_t address = 0;
+    if (line_table_index(&table, &status))
+        for (size_t i = 0; i < table.count && i < 64; i++) {
+            struct line_place place;
+            struct buffer path = {0};
+            if (line_table_find(&table, address, &place)) {
+                line_place_path(&place, &path);
+                if (place.line == 0 || path.length == 0)
+                    abort();
+            }
+            buffer_finish(&path);
+            address = address * 3 + 0x1000;
+        }
+    line_table_finish(&table);
+    return 0;
+}
