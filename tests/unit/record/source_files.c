@@ -143,7 +143,7 @@ TEST(a_file_that_cannot_be_read_has_no_texts) {
 }
 
 /* A file of these lines; unlink it. */
-static const char *write_source(char *name, const char *text, size_t length) {
+static const char *write_bytes(char *name, const char *text, size_t length) {
     int fd = mkstemp(name);
     CHECK(fd >= 0 && write(fd, text, length) == (ssize_t)length);
     close(fd);
@@ -157,7 +157,7 @@ TEST(the_text_of_a_line_has_no_comment_no_blanks_and_an_end) {
     int length =
         snprintf(text, sizeof text, "\t x = 1  # one\r\n# two\n\ny = '#' + \"#\"   \n%0*d\n%0*dé%s",
                  159, 0, 159, 0, "and more that does not fit");
-    struct text path = text_of(write_source(name, text, (size_t)length));
+    struct text path = text_of(write_bytes(name, text, (size_t)length));
     CHECK(text_is(source_files_line(&files, path, 1), "x = 1"));
     CHECK_INT(source_files_line(&files, path, 2).length, 0);
     CHECK_INT(source_files_line(&files, path, 3).length, 0);
