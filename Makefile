@@ -221,7 +221,17 @@ $(BUILD)/flags $(BUILD)/fuzz/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
 
-test_programs := $(BUILD)/unit $(BUILD)/conformance $(BUILD)/bench/generate $(BUILD)/fuzz-driver
+# A stand-in for Metal, without sanitizers: it switches stacks. Written for two processors.
+metal_programs := $(if $(on_macos),,$(if $(filter x86_64 aarch64,$(machine)),$(addprefix $(BUILD)/metal/,libmetal-standin.so table misuse)))
+metal_flags := -std=c11 -Wall -Wextra -O1 -g -D_GNU_SOURCE -fPIC -fvisibility=hidden
+$(BUILD)/metal/libmetal-standin.so: $(wildcard tests/metal/*.c) tests/metal/standin.h
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(metal_flags) -shared -o $@ $(wildcard tests/metal/*.c) -ldl -pthread
+$(BUILD)/metal/%: $(BUILD)/tests/metal/programs/%.o $(BUILD)/probe-parts.a
+	@mkdir -p $(@D)
+	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(BUILD)/probe-parts.a -ldl -pthread
+
+test_programs := $(BUILD)/unit $(BUILD)/conformance $(BUILD)/bench/generate $(BUILD)/fuzz-driver $(metal_programs)
 test: test-programs
 	BUILD="$(BUILD)" CC="$(CC)" SAN="$(SAN)" tests/run
 test-programs: $(test_programs) all

@@ -97,8 +97,9 @@ struct ridge_device_info {
  * number of devices. Every kind of device has at least one row. */
 RIDGE_API size_t ridge_device_list(struct ridge_device_info *rows, size_t capacity);
 
-/* "cpu", "cuda", "cuda:1", "opencl", "opencl:0"; NULL selects the environment's RIDGE_DEVICE or
- * else the first usable of cuda, opencl (a GPU), cpu. RIDGE_THREADS sets the threads of "cpu". */
+/* "cpu", "cuda", "cuda:1", "metal", "opencl", "opencl:0"; NULL selects the environment's RIDGE_DEVICE
+ * or else the first usable of cuda, metal, opencl (a GPU), cpu. RIDGE_THREADS sets the threads of
+ * "cpu". */
 RIDGE_API ridge_device *ridge_device_open(const char *name);
 /* Waits for the device, releases all its tensors and programs. Takes NULL. Fails while a function
  * is being compiled on it. */

@@ -20,6 +20,21 @@ ptrdiff_t text_find(struct text a, const char *needle) {
     return -1;
 }
 
+struct text text_line_with(struct text a, const char *word) {
+    struct text first = {0};
+    while (a.length > 0) {
+        const char *end = memchr(a.data, '\n', a.length);
+        struct text line = {a.data, end ? (size_t)(end - a.data) : a.length};
+        if (text_find(line, word) >= 0)
+            return line;
+        if (first.length == 0)
+            first = line;
+        size_t taken = line.length + (end ? 1 : 0);
+        a = (struct text){a.data + taken, a.length - taken};
+    }
+    return first;
+}
+
 char *text_printable(struct text text, char *shown, size_t size) {
     size_t used = 0;
     while (text.length > 0) {

@@ -39,6 +39,9 @@ static inline bool text_starts(struct text a, const char *prefix) {
 /* Position of `needle` in `a`, or -1. */
 ptrdiff_t text_find(struct text a, const char *needle);
 
+/* The first line that contains `word`, else the first line that is not empty. */
+struct text text_line_with(struct text a, const char *word);
+
 /* The whole slice as a decimal integer; false when it is not one or out of range. */
 bool text_to_i64(struct text a, int64_t *value);
 bool text_to_u64(struct text a, uint64_t *value);

@@ -40,18 +40,24 @@ struct device_capabilities {
     uint32_t shared_per_unit;
     uint32_t clock_khz;
     uint64_t bandwidth;    /* bytes a second as the driver states it, or 0 */
-    uint32_t major, minor; /* CUDA compute capability */
+    uint32_t major, minor; /* CUDA compute capability; Metal: the Apple GPU family, or 0 */
     uint32_t queues;       /* at least 1 */
     uint32_t alignment;    /* of every allocation, in bytes */
     bool is_gpu;
     bool half;           /* the language has a 16-bit float type to load and store */
+    bool bfloat;         /* Metal: the language has bfloat */
     bool dot8;           /* dp4a */
     bool library_matmul; /* load() takes CODE_MATMUL */
     bool host_memory;    /* memory.handle is an address that the host may use */
 };
 
+/* Metal: products of 8 x 8 matrices by a SIMD group, from the M1 on. */
+static inline bool device_has_simdgroup_matrices(const struct device_capabilities *device) {
+    return device->language == LANGUAGE_METAL && device->major >= 7;
+}
+
 struct device_memory {
-    uint64_t handle; /* an address (cpu, cuda) or the driver's object (opencl) */
+    uint64_t handle; /* an address (cpu, cuda) or the driver's object (metal, opencl) */
     size_t bytes;
 };
 
@@ -160,7 +166,7 @@ struct device {
 };
 
 struct device_ops {
-    const char *name; /* "cpu", "cuda", "opencl" */
+    const char *name; /* "cpu", "cuda", "metal", "opencl" */
 
     /* How many there are and, when that is none, why and what to do, as a failed status. */
     bool (*count)(unsigned *count, struct status *status);
@@ -228,7 +234,7 @@ struct device_ops {
 
 /* All kinds, NULL ends the list. */
 extern const struct device_ops *const device_kinds[];
-extern const struct device_ops device_cpu, device_cuda, device_opencl;
+extern const struct device_ops device_cpu, device_cuda, device_metal, device_opencl;
 
 /* The device's UUID in NVML, "" if its driver does not report one (OpenCL); NULL if it is not an
  * NVIDIA GPU. */

@@ -10,7 +10,8 @@
 #include "device/device.h"
 
 /* In order of preference. */
-const struct device_ops *const device_kinds[] = {&device_cuda, &device_opencl, &device_cpu, NULL};
+const struct device_ops *const device_kinds[] = {&device_cuda, &device_metal, &device_opencl,
+                                                 &device_cpu, NULL};
 
 static const struct device_ops *kind_called(struct text name) {
     for (unsigned i = 0; device_kinds[i]; i++)
@@ -52,10 +53,11 @@ static bool open_named(const char *name, struct device **device, struct status *
     const struct device_ops *kind = kind_called(word);
     uint64_t index = 0;
     if (!kind)
-        return status_fail(status, STATUS_USAGE,
-                           "unknown device \"%.*s\"; the kinds are \"cpu\", \"cuda\" and "
-                           "\"opencl\", with a number where there are several, as in \"cuda:1\"",
-                           word.length > 40 ? 40 : (int)word.length, word.data);
+        return status_fail(
+            status, STATUS_USAGE,
+            "unknown device \"%.*s\"; the kinds are \"cpu\", \"cuda\", \"metal\" "
+            "and \"opencl\", with a number where there are several, as in \"cuda:1\"",
+            word.length > 40 ? 40 : (int)word.length, word.data);
     if (colon && !text_to_u64(text_of(colon + 1), &index))
         return status_fail(status, STATUS_USAGE,
                            "\"%.40s\" is not a device number; use \"%s:0\" for the first device",

@@ -55,7 +55,10 @@ link_folder() {
 
 run_example() {
     local name=$1 device=$2
-    (cd "$scratch" && "$scratch/$name" "$device") > "$scratch/printed" || return 1
+    (
+        [ "$device" != metal ] || . "$root/tests/metal/environment"
+        cd "$scratch" && "$scratch/$name" "$device"
+    ) > "$scratch/printed" || return 1
     [ -z "${UPDATE:-}" ] || cp "$scratch/printed" "$here/$name.out"
     diff -u "$here/$name.out" "$scratch/printed"
 }
@@ -196,6 +199,12 @@ for kind in opencl cuda; do
         skip "$kind is not usable here"
     fi
 done
+metal_missing=$(. "$root/tests/metal/environment" && echo "$metal_missing")
+if [ -z "$metal_missing" ]; then
+    devices="$devices metal" # on the stand-in
+else
+    skip "metal: $metal_missing"
+fi
 
 check_examples
 check "the library exports what ridge.h declares" exports_the_header

@@ -18,15 +18,15 @@ if (first + 4 <= N) {
 // A block's sum is stored after the total, which the last launch writes.
 SHARED UINT32 scratch[THREADS];
 float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-INT64 thread = (INT64)BLOCK_X * THREADS + THREAD_X, whole = N / 4 * 4;
-for (INT64 i = thread * 4; i < whole; i += (INT64)GRID_X * THREADS * 4) {
+INT64 self = (INT64)BLOCK_X * THREADS + THREAD_X, whole = N / 4 * 4;
+for (INT64 i = self * 4; i < whole; i += (INT64)GRID_X * THREADS * 4) {
     float v[4];
     LOAD_F32_4(x + i, v);
     UNROLL for (int j = 0; j < 4; j++)
         sum[j] += v[j];
 }
-if (whole + thread < N)
-    sum[0] += x[whole + thread];
+if (whole + self < N)
+    sum[0] += x[whole + self];
 float all = BLOCK_SUM(sum[0] + sum[1] + (sum[2] + sum[3]), scratch);
 if (THREAD_X == 0)
     sums[1 + BLOCK_X] = all;
@@ -58,21 +58,21 @@ if (THREAD_X == 0)
 #define PER_B (TILE_COLUMNS * DEPTH / THREADS)
 #define LOAD_TILES(k0) \
     UNROLL for (int i = 0; i < PER_A; i++) { \
-        int e = thread + i * THREADS, r = READ_ROW + e / DEPTH, t = (k0) + e % DEPTH; \
+        int e = self + i * THREADS, r = READ_ROW + e / DEPTH, t = (k0) + e % DEPTH; \
         next_a[i] = r < M && t < K ? a[r * K + t] : 0.0f; \
     } \
     UNROLL for (int i = 0; i < PER_B; i++) { \
-        int e = thread + i * THREADS; \
+        int e = self + i * THREADS; \
         int c = READ_COLUMN + e % TILE_COLUMNS, t = (k0) + e / TILE_COLUMNS; \
         next_b[i] = c < N && t < K ? b[t * N + c] : 0.0f; \
     }
 #define KEEP_TILES() \
     UNROLL for (int i = 0; i < PER_A; i++) { \
-        int e = thread + i * THREADS; \
+        int e = self + i * THREADS; \
         tile_a[e % DEPTH * A_LINE + e / DEPTH] = next_a[i]; \
     } \
     UNROLL for (int i = 0; i < PER_B; i++) \
-        tile_b[thread + i * THREADS] = next_b[i];
+        tile_b[self + i * THREADS] = next_b[i];
 #if VECTOR == 4
 #define TAKE(to, from) { \
         WORDS4 w = SHARED_LOAD16(from); \
@@ -86,7 +86,7 @@ if (THREAD_X == 0)
 #endif
 
 // section: tile_head
-int thread = (int)THREAD_X, down = thread / ACROSS, across = thread % ACROSS;
+int self = (int)THREAD_X, down = self / ACROSS, across = self % ACROSS;
 int tiles_across = (N + TILE_COLUMNS - 1) / TILE_COLUMNS;
 int first_row = (int)BLOCK_X / tiles_across * TILE_ROWS;
 int first_column = (int)BLOCK_X % tiles_across * TILE_COLUMNS;

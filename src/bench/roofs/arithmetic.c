@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "bench/roofs/native_chains.h"
 #include "gen/emit/elements.h"
 #include "gen/emit/kernel_file.h"
@@ -35,6 +36,15 @@ static const struct source_chain chains[] = {
      "the driver has no dot products of bytes"},
     {ROOF_INT8, LANGUAGE_OPENCL, "opencl_char16", 32, "multiply-adds of vectors of 16", ""},
     {ROOF_INT8, LANGUAGE_OPENCL, "opencl_mad24", 2, "multiply-adds of bytes in words", ""},
+    {ROOF_F32, LANGUAGE_METAL, "f32", 2, "multiply-adds in registers", ""},
+    {ROOF_F32, LANGUAGE_METAL, "metal_matrix_f32", 32, "SIMD-group matrices", ""},
+    {ROOF_F16, LANGUAGE_METAL, "metal_f16", 4, "multiply-adds of pairs", ""},
+    {ROOF_BF16, LANGUAGE_METAL, "metal_bf16", 4, "multiply-adds of pairs",
+     "bfloat needs macOS 14 and an Apple GPU"},
+    {ROOF_MATRIX_F16, LANGUAGE_METAL, "metal_matrix_f16", 32, "SIMD-group matrices",
+     "the GPU has no SIMD-group matrices"},
+    {ROOF_MATRIX_BF16, LANGUAGE_METAL, "metal_matrix_bf16", 32, "SIMD-group matrices",
+     "bfloat needs macOS 14 and an Apple GPU"},
 };
 
 const struct source_chain *source_chains(unsigned *count) {
@@ -42,17 +52,31 @@ const struct source_chain *source_chains(unsigned *count) {
     return chains;
 }
 
-static void write_kernel(struct buffer *out, enum device_language language,
+static bool is_matrix(enum roof_id roof) {
+    return roof >= ROOF_MATRIX_F32 && roof <= ROOF_MATRIX_INT8;
+}
+
+/* On Metal's SIMD-group matrices. */
+static bool by_matrices(const struct source_chain *chain) {
+    return strncmp(chain->section, "metal_matrix", strlen("metal_matrix")) == 0;
+}
+
+static void write_kernel(struct buffer *out, const struct device_capabilities *device,
                          const struct source_chain *chain, unsigned threads, unsigned steps,
                          const char *name) {
     enum { ACCUMULATORS = 8 };
+    enum device_language language = device->language;
     const struct source_parameter result = {.name = "result", .dtype = RIDGE_I32, .stored = true};
     const struct source_kernel kernel = {
         .name = name, .buffers = &result, .buffer_count = 1, .scalar_count = 1, .threads = threads};
     source_prelude(out, language, false);
     source_define(out, "ABSENT", SOURCE_CHAIN_ABSENT);
+    source_define(out, "HAS_BFLOAT", device->bfloat);
+    source_define(out, "HAS_MATRICES", device_has_simdgroup_matrices(device));
     source_section(out, embedded_chains_cl, "macros");
     source_section(out, embedded_chains_cl, chain->section);
+    if (by_matrices(chain))
+        source_section(out, embedded_chains_cl, "metal_matrix");
     source_kernel_begin(out, language, &kernel);
     source_section(out, embedded_chains_cl, "begin");
     for (unsigned step = 0; step < steps; step += ACCUMULATORS)
@@ -66,7 +90,7 @@ bool source_chain_load(const struct roof_bench *bench, const struct source_chain
                        struct status *status) {
     static const char name[] = "chain";
     struct buffer text = {0};
-    write_kernel(&text, bench->capabilities->language, chain, threads, steps, name);
+    write_kernel(&text, bench->capabilities, chain, threads, steps, name);
     struct kernel_code code = {
         .kind = CODE_SOURCE, .name = name, .source = text.data, .source_length = text.length};
     bool loaded =
@@ -145,10 +169,9 @@ static bool add_native(struct chains *chains, const struct native_chain *row,
         .context_size = sizeof row,
         .scratch_bytes = CHAIN_STATE,
     };
-    bool matrix = row->roof >= ROOF_MATRIX_F32 && row->roof <= ROOF_MATRIX_INT8;
     if (!chains->bench->device->ops->load(chains->bench->device, &code, &chain->kernel, status))
         return false;
-    chain->rounds = matrix ? CPU_ROUNDS / TILE_ROUNDS_SHARE : CPU_ROUNDS;
+    chain->rounds = is_matrix(row->roof) ? CPU_ROUNDS / TILE_ROUNDS_SHARE : CPU_ROUNDS;
     add_method(chains, CPU_UNITS * chains->bench->capabilities->compute_units, 1, row->operations,
                row->how);
     return true;
@@ -190,6 +213,32 @@ static bool is_present(struct chains *chains, struct chain *chain, unsigned thre
     return asked;
 }
 
+/* Fewer rounds on a slow GPU, as in a virtual machine, so that a launch takes no longer than
+ * LAUNCH_NS. */
+static bool fit_rounds(struct chains *chains, struct chain *chain, uint32_t blocks,
+                       unsigned threads, struct status *status) {
+    enum { LAUNCH_NS = 50000000, SHARE = 64 };
+    struct device *device = chains->bench->device;
+    int64_t rounds = chain->rounds / SHARE + 1;
+    struct launch launch = {
+        .kernel = chain->kernel,
+        .grid = {blocks, 1, 1},
+        .block = {threads, 1, 1},
+        .buffer_count = 1,
+        .scalar_count = 1,
+        .buffers = chains->result,
+        .scalars = &rounds,
+    };
+    int64_t start = clock_now();
+    if (!device->ops->launch(device, 0, &launch, NULL, status) ||
+        !device->ops->finish(device, status))
+        return false;
+    int64_t each = (clock_now() - start) / rounds + 1;
+    if (chain->rounds > LAUNCH_NS / each)
+        chain->rounds = LAUNCH_NS / each + 1;
+    return true;
+}
+
 static bool add_source(struct chains *chains, const struct source_chain *row,
                        struct status *status) {
     const struct device_capabilities *capabilities = chains->bench->capabilities;
@@ -211,9 +260,13 @@ static bool add_source(struct chains *chains, const struct source_chain *row,
         return true;
     }
     chain->rounds = capabilities->is_gpu ? GPU_ROUNDS : DRIVER_ROUNDS;
-    add_method(chains,
-               per_unit * (capabilities->compute_units > 0 ? capabilities->compute_units : 1),
-               threads, steps * row->operations, row->how);
+    if (by_matrices(row))
+        chain->rounds /= TILE_ROUNDS_SHARE;
+    uint32_t blocks =
+        per_unit * (capabilities->compute_units > 0 ? capabilities->compute_units : 1);
+    if (!fit_rounds(chains, chain, blocks, threads, status))
+        return false;
+    add_method(chains, blocks, threads, steps * row->operations, row->how);
     return true;
 }
 
@@ -251,13 +304,14 @@ bool roof_measure_arithmetic(const struct roof_bench *bench, struct status *stat
                                           ROOF_MATRIX_INT8};
     const struct device_ops *ops = bench->device->ops;
     struct launch_buffer result = {0};
-    bool native = bench->capabilities->language == LANGUAGE_NATIVE;
+    bool has_matrices = bench->capabilities->language == LANGUAGE_NATIVE ||
+                        bench->capabilities->language == LANGUAGE_METAL;
     if (!ops->allocate(bench->device, 64, &result.memory, status))
         return status_context(status, "measuring arithmetic");
     bool measured = true;
     for (unsigned i = 0; i < 4 && measured; i++)
         measured = measure_roof(bench, ordinary[i], &result, status);
-    for (unsigned i = 0; i < 4 && measured && native; i++)
+    for (unsigned i = 0; i < 4 && measured && has_matrices; i++)
         measured = measure_roof(bench, matrix[i], &result, status);
     ops->release(bench->device, result.memory);
     return measured || status_context(status, "measuring arithmetic");

@@ -114,6 +114,51 @@
 #define STEP(A) A = mad24(A, M, C) & 0x7f;
 #define BITS(A) (UINT32)A
 
+// section: metal_f16
+#define AVAILABLE
+#define CHAIN half2
+#define START(seed) half2((half)FLOAT_START(seed), (half)(0.9f * FLOAT_START(seed)))
+#define FACTORS half2 M = half2((half)(0.99f - (float)zero)), C = half2((half)(0.01f + (float)zero))
+#define STEP(A) A = fma(A, M, C);
+#define BITS(A) AS_UINT((float)A.x + (float)A.y)
+
+// section: metal_bf16
+#if HAS_BFLOAT
+#define AVAILABLE
+#endif
+#define CHAIN bfloat2
+#define START(seed) bfloat2((bfloat)FLOAT_START(seed), (bfloat)(0.9f * FLOAT_START(seed)))
+#define FACTORS bfloat2 M = bfloat2((bfloat)(0.99f - (float)zero)), \
+                        C = bfloat2((bfloat)(0.01f + (float)zero))
+#define STEP(A) A = A * M + C;
+#define BITS(A) AS_UINT((float)A.x + (float)A.y)
+
+// section: metal_matrix_f32
+#define ELEMENT float
+
+// section: metal_matrix_f16
+#define ELEMENT half
+
+// section: metal_matrix_bf16
+#define ELEMENT bfloat
+#define NEEDS_BFLOAT
+
+// section: metal_matrix
+#if HAS_MATRICES && (HAS_BFLOAT || !defined(NEEDS_BFLOAT))
+#define AVAILABLE
+#define CHAIN simdgroup_float8x8
+#define START(seed) chain_start(seed)
+#define FACTOR(x) make_filled_simdgroup_matrix<ELEMENT, 8, 8>((ELEMENT)((x) + (float)zero))
+#define FACTORS simdgroup_matrix<ELEMENT, 8, 8> M = FACTOR(0.01f), C = FACTOR(0.02f)
+#define STEP(A) simdgroup_multiply_accumulate(A, M, C, A);
+#define BITS(A) AS_UINT(A.thread_elements()[0])
+INLINE simdgroup_float8x8 chain_start(UINT32 seed) {
+    simdgroup_float8x8 start = make_filled_simdgroup_matrix<float, 8, 8>(0.5f);
+    start.thread_elements()[0] = FLOAT_START(seed);
+    return start;
+}
+#endif
+
 // section: begin
 #ifdef AVAILABLE
 UINT32 seed = (BLOCK_X * 1024u + THREAD_X) * 2654435761u;

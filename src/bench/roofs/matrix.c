@@ -135,7 +135,8 @@ static void all_absent(const struct roof_bench *bench, const char *why) {
 bool roof_measure_matrix(const struct roof_bench *bench, struct status *status) {
     const struct device_ops *ops = bench->device->ops;
     struct launch_buffer buffers[3] = {0};
-    if (bench->capabilities->language == LANGUAGE_NATIVE)
+    if (bench->capabilities->language == LANGUAGE_NATIVE ||
+        bench->capabilities->language == LANGUAGE_METAL)
         return true; /* instructions of the processor: measured with its arithmetic */
     if (!bench->capabilities->library_matmul) {
         all_absent(bench, bench->capabilities->language == LANGUAGE_CUDA ? "cuBLASLt was not found"

@@ -67,22 +67,6 @@ static void to_cache(const struct opencl_device *device, const struct buffer *ke
     memory_free(bytes);
 }
 
-/* The first line that contains an error, else the first non-empty line. */
-static struct text first_error(struct text log) {
-    struct text first = {0};
-    while (log.length > 0) {
-        const char *end = memchr(log.data, '\n', log.length);
-        struct text line = {log.data, end ? (size_t)(end - log.data) : log.length};
-        if (text_find(line, "error") >= 0)
-            return line;
-        if (first.length == 0)
-            first = line;
-        size_t taken = line.length + (end ? 1 : 0);
-        log = (struct text){log.data + taken, log.length - taken};
-    }
-    return first;
-}
-
 /* Replaces the message by the compiler's log, if available. */
 static void explain_failure(const struct opencl_device *device, cl_program program,
                             struct status *status) {
@@ -95,7 +79,7 @@ static void explain_failure(const struct opencl_device *device, cl_program progr
         log = memory_allocate(size + 1, 1, &ignored);
     if (log && driver->clGetProgramBuildInfo(program, device->place.device, CL_PROGRAM_BUILD_LOG,
                                              size, log, NULL) == CL_SUCCESS) {
-        struct text line = first_error(text_of(log));
+        struct text line = text_line_with(text_of(log), "error");
         if (line.length > 0)
             status_fail(status, STATUS_INPUT, "the source does not compile: %.*s", TEXT_ARGS(line));
     }

@@ -16,6 +16,7 @@ void source_lanes_tail(struct buffer *out) {
 
 static const struct matmul_kernel *const matmul_kernels[MATMUL_KINDS] = {
     [MATMUL_TILED] = &matmul_tiled,
+    [MATMUL_SIMDGROUP] = &matmul_simdgroup,
     [MATMUL_SKINNY_ROWS] = &matmul_skinny_rows,
     [MATMUL_SKINNY_COLUMNS] = &matmul_skinny_columns,
     [MATMUL_TENSOR_ROWS] = &matmul_tensor_rows,
@@ -57,8 +58,8 @@ static bool try_kinds(const struct matmul_work *work, const struct device_capabi
 static const enum matmul_kind skinny_kinds[] = {MATMUL_TENSOR_ROWS, MATMUL_TENSOR_COLUMNS,
                                                 MATMUL_SKINNY_ROWS, MATMUL_SKINNY_COLUMNS};
 static const enum matmul_kind quantized_kinds[] = {MATMUL_QUANTIZED_TENSOR, MATMUL_QUANTIZED,
-                                                   MATMUL_TILED};
-static const enum matmul_kind any_kinds[] = {MATMUL_TILED};
+                                                   MATMUL_SIMDGROUP, MATMUL_TILED};
+static const enum matmul_kind any_kinds[] = {MATMUL_SIMDGROUP, MATMUL_TILED};
 
 /* Plans a skinny kernel for the work or its transpose, whichever is the skinnier. */
 static bool plan_skinny(const struct matmul_work *work, const struct device_capabilities *device,
@@ -91,7 +92,7 @@ static bool matmul_plan(const struct matmul_work *work, const struct device_capa
     *seen = *work;
     if (source_is_quantized(work->b_type))
         return try_kinds(work, device, quantized_kinds, ARRAY_COUNT(quantized_kinds), request);
-    return try_kinds(work, device, any_kinds, 1, request);
+    return try_kinds(work, device, any_kinds, ARRAY_COUNT(any_kinds), request);
 }
 
 /* Stride kinds for the code; those of an axis of size 1 are never used. */

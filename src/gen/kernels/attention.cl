@@ -37,7 +37,7 @@ INLINE void load_piece(GLOBAL const TYPE *p, PRIVATE float *x, bool aligned) {
 SHARED float sums[GROUPS][WIDTH];
 SHARED float greatest_of[GROUPS], total_of[GROUPS];
 SHARED UINT32 scratch[2][THREADS];
-int thread = (int)THREAD_X, lane = thread % LANES, group = thread / LANES;
+int self = (int)THREAD_X, lane = self % LANES, group = self / LANES;
 bool aligned = ALIGNED(q) && ALIGNED(k) && ALIGNED(v);
 for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {
     INT64 query = task % QUERIES, head = task / QUERIES % HEADS, batch = task / QUERIES / HEADS;
@@ -102,7 +102,7 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {
         total_of[group] = total;
     }
     BARRIER();
-    for (int c = thread; c < WIDTH; c += THREADS) {
+    for (int c = self; c < WIDTH; c += THREADS) {
         float most = -INFINITE, all = 0.0f, x = 0.0f;
         for (int g = 0; g < GROUPS; g++)
             most = MAX_NAN(most, greatest_of[g]);
@@ -126,7 +126,7 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {
 #define ROW_LANES (THREADS / TILE)
 // Loads TILE lines of a head from `first` on, with zeros from `end` on.
 #define LOAD_TILE(tile, head, stride, first, end, factor) \
-    for (int e = thread * VECTOR; e < TILE * WIDTH; e += THREADS * VECTOR) { \
+    for (int e = self * VECTOR; e < TILE * WIDTH; e += THREADS * VECTOR) { \
         float piece[VECTOR]; \
         INT64 line = (first) + e / WIDTH; \
         load_piece((head) + (line < (end) ? line : 0) * (stride) + e % WIDTH, piece, aligned); \
@@ -138,7 +138,7 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {
 SHARED float of_q[TILE][WIDTH + 1], of_kv[TILE][WIDTH + 1], scores[TILE][TILE + 1];
 SHARED float greatest[TILE], total[TILE], keep[TILE];
 SHARED UINT32 scratch[2][THREADS];
-int thread = (int)THREAD_X, down = thread / ACROSS, across = thread % ACROSS;
+int self = (int)THREAD_X, down = self / ACROSS, across = self % ACROSS;
 bool aligned = ALIGNED(q) && ALIGNED(k) && ALIGNED(v);
 INT64 tiles = (QUERIES + TILE - 1) / TILE;
 for (INT64 task = BLOCK_X; task < BATCHES * HEADS * tiles; task += GRID_X) {
@@ -152,8 +152,8 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * tiles; task += GRID_X) {
     INT64 last_query = first_query + TILE <= QUERIES ? first_query + TILE - 1 : QUERIES - 1;
     INT64 end = KEYS_SEEN(last_query);
     LOAD_TILE(of_q, q_head, Q_STRIDE(2), first_query, QUERIES, SCALE)
-    if (thread < TILE)
-        greatest[thread] = -INFINITE, total[thread] = 0.0f;
+    if (self < TILE)
+        greatest[self] = -INFINITE, total[self] = 0.0f;
     float sum[MY_ROWS][MY_COLUMNS];
     UNROLL for (int i = 0; i < MY_ROWS; i++)
         UNROLL for (int j = 0; j < MY_COLUMNS; j++)
@@ -186,18 +186,18 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * tiles; task += GRID_X) {
             }
         BARRIER();
         LOAD_TILE(of_kv, v_head, V_STRIDE(2), first, KEYS, 1.0f)
-        int row = thread / ROW_LANES;
+        int row = self / ROW_LANES;
         float most = greatest[row], part = 0.0f;
-        for (int c = thread % ROW_LANES; c < TILE; c += ROW_LANES)
+        for (int c = self % ROW_LANES; c < TILE; c += ROW_LANES)
             most = MAX_NAN(most, scores[row][c]);
         most = GROUP_MAX(most, ROW_LANES, scratch[0]);
-        for (int c = thread % ROW_LANES; c < TILE; c += ROW_LANES) {
+        for (int c = self % ROW_LANES; c < TILE; c += ROW_LANES) {
             scores[row][c] = EXP_BELOW(scores[row][c], most);
             part += scores[row][c];
         }
         part = GROUP_SUM(part, ROW_LANES, scratch[1]);
         BARRIER();
-        if (thread % ROW_LANES == 0) {
+        if (self % ROW_LANES == 0) {
             keep[row] = EXP_BELOW(greatest[row], most);
             total[row] = FMA(total[row], keep[row], part);
             greatest[row] = most;

@@ -12,13 +12,13 @@
 // Loads for the next step are issued while this step is computed.
 #define READ_NEXT(k0) \
     UNROLL for (int i = 0; i < PER_A; i++) { \
-        int e = thread + i * THREADS; \
+        int e = self + i * THREADS; \
         INT64 r = first_row + A_I(e), k = (k0) + A_K(e); \
         next_a[i] = r < SIZE_M && k < SIZE_K ? LOAD_A(a_batch, r * A_ROW + k * A_COLUMN) \
                                              : 0.0f; \
     } \
     UNROLL for (int i = 0; i < PER_B; i++) { \
-        int e = thread + i * THREADS; \
+        int e = self + i * THREADS; \
         INT64 c = first_column + B_J(e), k = (k0) + B_K(e); \
         next_b[i] = c < SIZE_N && k < SIZE_K ? LOAD_B(b, b_first + k * B_ROW + c * B_COLUMN) \
                                              : 0.0f; \
@@ -28,8 +28,8 @@
 // One column of padding avoids bank conflicts between neighboring threads that write a column.
 SHARED float tile_a[TILE_DEPTH][TILE_ROWS + 1];
 SHARED float tile_b[TILE_DEPTH][TILE_COLUMNS + 1];
-int thread = (int)THREAD_X;
-int down = thread / THREADS_ACROSS, across = thread % THREADS_ACROSS;
+int self = (int)THREAD_X;
+int down = self / THREADS_ACROSS, across = self % THREADS_ACROSS;
 INT64 tiles_across = (SIZE_N + TILE_COLUMNS - 1) / TILE_COLUMNS;
 INT64 tiles = (SIZE_M + TILE_ROWS - 1) / TILE_ROWS * tiles_across;
 for (INT64 tile = BLOCK_X; tile < tiles * BATCHES; tile += GRID_X) {
@@ -45,9 +45,9 @@ for (INT64 tile = BLOCK_X; tile < tiles * BATCHES; tile += GRID_X) {
     READ_NEXT(0)
     for (INT64 k0 = 0; k0 < SIZE_K; k0 += TILE_DEPTH) {
         UNROLL for (int i = 0; i < PER_A; i++)
-            tile_a[A_K(thread + i * THREADS)][A_I(thread + i * THREADS)] = next_a[i];
+            tile_a[A_K(self + i * THREADS)][A_I(self + i * THREADS)] = next_a[i];
         UNROLL for (int i = 0; i < PER_B; i++)
-            tile_b[B_K(thread + i * THREADS)][B_J(thread + i * THREADS)] = next_b[i];
+            tile_b[B_K(self + i * THREADS)][B_J(self + i * THREADS)] = next_b[i];
         BARRIER();
         READ_NEXT(k0 + TILE_DEPTH)
         for (int k = 0; k < TILE_DEPTH; k++) {

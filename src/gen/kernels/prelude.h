@@ -166,17 +166,17 @@ INLINE void add_compensated(PRIVATE float *sum, PRIVATE float *carry, float x) {
 #if SUBGROUP > 1
 #define GROUP_REDUCTION(NAME, TYPE, FROM, TO) \
     INLINE TYPE group_##NAME(TYPE x, const UINT32 width, IN_SHARED UINT32 *scratch, \
-                             UINT32 thread) { \
+                             UINT32 self) { \
         UNROLL for (UINT32 step = 1; step < SUBGROUP; step *= 2) \
             if (step < width) { \
                 TYPE other = SHUFFLE_XOR(x, step); \
                 x = COMBINE_##NAME(x, other); \
             } \
         if (width > SUBGROUP) { \
-            if (thread % SUBGROUP == 0) \
-                scratch[thread / SUBGROUP] = TO(x); \
+            if (self % SUBGROUP == 0) \
+                scratch[self / SUBGROUP] = TO(x); \
             BARRIER(); \
-            UINT32 first = thread / width * (width / SUBGROUP); \
+            UINT32 first = self / width * (width / SUBGROUP); \
             x = FROM(scratch[first]); \
             UNROLL for (UINT32 i = 1; i < width / SUBGROUP; i++) \
                 x = COMBINE_##NAME(x, FROM(scratch[first + i])); \
@@ -185,7 +185,7 @@ INLINE void add_compensated(PRIVATE float *sum, PRIVATE float *carry, float x) {
     }
 #define GROUP_CHOICE(NAME, SUFFIX, TYPE, FROM, TO) \
     INLINE int group_##NAME##SUFFIX(TYPE v, int i, const UINT32 width, \
-                                    IN_SHARED UINT32 *scratch, UINT32 thread) { \
+                                    IN_SHARED UINT32 *scratch, UINT32 self) { \
         UNROLL for (UINT32 step = 1; step < SUBGROUP; step *= 2) \
             if (step < width) { \
                 TYPE w = SHUFFLE_XOR(v, step); \
@@ -194,12 +194,12 @@ INLINE void add_compensated(PRIVATE float *sum, PRIVATE float *carry, float x) {
                     v = w, i = j; \
             } \
         if (width > SUBGROUP) { \
-            if (thread % SUBGROUP == 0) { \
-                scratch[thread / SUBGROUP * 2] = TO(v); \
-                scratch[thread / SUBGROUP * 2 + 1] = (UINT32)i; \
+            if (self % SUBGROUP == 0) { \
+                scratch[self / SUBGROUP * 2] = TO(v); \
+                scratch[self / SUBGROUP * 2 + 1] = (UINT32)i; \
             } \
             BARRIER(); \
-            UINT32 first = thread / width * (width / SUBGROUP); \
+            UINT32 first = self / width * (width / SUBGROUP); \
             for (UINT32 at = first; at < first + width / SUBGROUP; at++) { \
                 TYPE w = FROM(scratch[at * 2]); \
                 int j = (int)scratch[at * 2 + 1]; \
@@ -222,40 +222,40 @@ INLINE float SUBGROUP_MAX(float x) {
 #else
 #define GROUP_REDUCTION(NAME, TYPE, FROM, TO) \
     INLINE TYPE group_##NAME(TYPE x, const UINT32 width, IN_SHARED UINT32 *scratch, \
-                             UINT32 thread) { \
+                             UINT32 self) { \
         if (width == 1) \
             return x; \
-        scratch[thread] = TO(x); \
+        scratch[self] = TO(x); \
         BARRIER(); \
         for (UINT32 step = width / 2; step > 0; step /= 2) { \
-            if (thread % width < step) \
-                scratch[thread] = \
-                    TO(COMBINE_##NAME(FROM(scratch[thread]), FROM(scratch[thread + step]))); \
+            if (self % width < step) \
+                scratch[self] = \
+                    TO(COMBINE_##NAME(FROM(scratch[self]), FROM(scratch[self + step]))); \
             BARRIER(); \
         } \
-        return FROM(scratch[thread - thread % width]); \
+        return FROM(scratch[self - self % width]); \
     }
 #define GROUP_CHOICE(NAME, SUFFIX, TYPE, FROM, TO) \
     INLINE int group_##NAME##SUFFIX(TYPE v, int i, const UINT32 width, \
-                                    IN_SHARED UINT32 *scratch, UINT32 thread) { \
+                                    IN_SHARED UINT32 *scratch, UINT32 self) { \
         if (width == 1) \
             return i; \
-        scratch[thread * 2] = TO(v); \
-        scratch[thread * 2 + 1] = (UINT32)i; \
+        scratch[self * 2] = TO(v); \
+        scratch[self * 2 + 1] = (UINT32)i; \
         BARRIER(); \
         for (UINT32 step = width / 2; step > 0; step /= 2) { \
-            if (thread % width < step) { \
-                TYPE w = FROM(scratch[(thread + step) * 2]); \
-                int j = (int)scratch[(thread + step) * 2 + 1]; \
+            if (self % width < step) { \
+                TYPE w = FROM(scratch[(self + step) * 2]); \
+                int j = (int)scratch[(self + step) * 2 + 1]; \
                 if (BEFORE_##NAME(v, i, w, j)) { \
                     v = w, i = j; \
-                    scratch[thread * 2] = TO(v); \
-                    scratch[thread * 2 + 1] = (UINT32)i; \
+                    scratch[self * 2] = TO(v); \
+                    scratch[self * 2 + 1] = (UINT32)i; \
                 } \
             } \
             BARRIER(); \
         } \
-        return (int)scratch[(thread - thread % width) * 2 + 1]; \
+        return (int)scratch[(self - self % width) * 2 + 1]; \
     }
 #endif
 GROUP_REDUCTION(SUM, float, AS_FLOAT, AS_UINT)
@@ -274,13 +274,13 @@ GROUP_CHOICE(ARGMIN, _INT, int, AS_INT, INT_AS_UINT)
 #define GROUP_SUM_INT(x, width, scratch) group_SUM_INT(x, width, scratch, THREAD_X)
 #define GROUP_MAX_INT(x, width, scratch) group_MAX_INT(x, width, scratch, THREAD_X)
 #define GROUP_MIN_INT(x, width, scratch) group_MIN_INT(x, width, scratch, THREAD_X)
-INLINE float block_sum(float x, IN_SHARED UINT32 *scratch, UINT32 thread, UINT32 threads) {
-    x = group_SUM(x, threads, scratch, thread);
+INLINE float block_sum(float x, IN_SHARED UINT32 *scratch, UINT32 self, UINT32 threads) {
+    x = group_SUM(x, threads, scratch, self);
     BARRIER();
     return x;
 }
-INLINE float block_max(float x, IN_SHARED UINT32 *scratch, UINT32 thread, UINT32 threads) {
-    x = group_MAX(x, threads, scratch, thread);
+INLINE float block_max(float x, IN_SHARED UINT32 *scratch, UINT32 self, UINT32 threads) {
+    x = group_MAX(x, threads, scratch, self);
     BARRIER();
     return x;
 }

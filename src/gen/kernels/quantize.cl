@@ -43,9 +43,9 @@ SHARED float errors[8][16], scales[8][16], offsets[8][16];
 SHARED float best_scale[8], best_offset[8];
 SHARED UCHAR quants[256];
 SHARED UINT32 multiples[16];
-int thread = (int)THREAD_X, p = thread / 16, way = thread % 16;
+int self = (int)THREAD_X, p = self / 16, way = self % 16;
 for (INT64 block = BLOCK_X; block < scalars.v[0]; block += GRID_X) {
-    for (int i = thread; i < 256; i += 128)
+    for (int i = self; i < 256; i += 128)
         part[i / 32][i % 32] = LOAD(x, block * 256 + i);
     BARRIER();
     float low = 0.0f, high = part[p][0], squares = 0.0f;
@@ -119,20 +119,20 @@ for (INT64 block = BLOCK_X; block < scalars.v[0]; block += GRID_X) {
     }
     BARRIER();
     GLOBAL UCHAR *to = result + block * 144;
-    if (thread == 0) {
+    if (self == 0) {
         to[0] = (UCHAR)(scale_bits & 255u);
         to[1] = (UCHAR)(scale_bits >> 8);
         to[2] = (UCHAR)(minimum_bits & 255u);
         to[3] = (UCHAR)(minimum_bits >> 8);
     }
-    if (thread < 4) {
-        UINT32 s = multiples[thread + 4], m = multiples[thread + 12];
-        to[4 + thread] = (UCHAR)(multiples[thread] | (s >> 4) << 6);
-        to[8 + thread] = (UCHAR)(multiples[thread + 8] | (m >> 4) << 6);
-        to[12 + thread] = (UCHAR)((s & 15u) | (m & 15u) << 4);
+    if (self < 4) {
+        UINT32 s = multiples[self + 4], m = multiples[self + 12];
+        to[4 + self] = (UCHAR)(multiples[self] | (s >> 4) << 6);
+        to[8 + self] = (UCHAR)(multiples[self + 8] | (m >> 4) << 6);
+        to[12 + self] = (UCHAR)((s & 15u) | (m & 15u) << 4);
     }
-    int pair = thread / 32 * 64 + thread % 32;
-    to[16 + thread] = (UCHAR)(quants[pair] | quants[pair + 32] << 4);
+    int pair = self / 32 * 64 + self % 32;
+    to[16 + self] = (UCHAR)(quants[pair] | quants[pair + 32] << 4);
     BARRIER();
 }
 }

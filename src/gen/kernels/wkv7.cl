@@ -7,7 +7,7 @@
 // Element e of the five vectors of a token, one after the other.
 #define READ_NEXT(place) \
     UNROLL for (int i = 0; i < PER_LOAD; i++) { \
-        int e = thread + i * THREADS; \
+        int e = self + i * THREADS; \
         if (e < 5 * WIDTH) { \
             int which = e / WIDTH; \
             GLOBAL const TYPE *from = which == 0 ? r : which == 1 ? w : which == 2 ? k : \
@@ -17,17 +17,17 @@
     }
 #define KEEP_NEXT(side) \
     UNROLL for (int i = 0; i < PER_LOAD; i++) \
-        if (thread + i * THREADS < 5 * WIDTH) \
-            vectors[side][thread + i * THREADS] = next[i];
+        if (self + i * THREADS < 5 * WIDTH) \
+            vectors[side][self + i * THREADS] = next[i];
 
 // section: body
 SHARED float vectors[2][5 * WIDTH];
 SHARED UINT32 scratch[2][THREADS];
-int thread = (int)THREAD_X, lane = thread % LANES;
+int self = (int)THREAD_X, lane = self % LANES;
 INT64 batches = scalars.v[0], tokens = scalars.v[1], heads = scalars.v[2];
 for (INT64 task = BLOCK_X; task < batches * heads * PARTS; task += GRID_X) {
     INT64 line = task / PARTS, batch = line / heads, head = line % heads;
-    int row = (int)(task % PARTS) * ROWS + thread / LANES;
+    int row = (int)(task % PARTS) * ROWS + self / LANES;
     bool inside = row < WIDTH;
     INT64 at = (batch * tokens * heads + head) * WIDTH, token_stride = heads * WIDTH;
     INT64 state_at = (line * WIDTH + (inside ? row : 0)) * WIDTH;
