@@ -22,28 +22,61 @@ typedef uint32_t vk_flags;
 /* X(name, value) */
 #define VULKAN_CONSTANTS(X)                                                                        \
     X(VK_SUCCESS, 0)                                                                               \
+    X(VK_NOT_READY, 1)                                                                             \
     X(VK_TIMEOUT, 2)                                                                               \
     X(VK_INCOMPLETE, 5)                                                                            \
+    X(VK_ERROR_OUT_OF_HOST_MEMORY, -1)                                                             \
+    X(VK_ERROR_OUT_OF_DEVICE_MEMORY, -2)                                                           \
     X(VK_ERROR_INITIALIZATION_FAILED, -3)                                                          \
+    X(VK_ERROR_DEVICE_LOST, -4)                                                                    \
+    X(VK_ERROR_MEMORY_MAP_FAILED, -5)                                                              \
     X(VK_ERROR_LAYER_NOT_PRESENT, -6)                                                              \
+    X(VK_ERROR_EXTENSION_NOT_PRESENT, -7)                                                          \
+    X(VK_ERROR_FEATURE_NOT_PRESENT, -8)                                                            \
+    X(VK_ERROR_INCOMPATIBLE_DRIVER, -9)                                                            \
+    X(VK_ERROR_TOO_MANY_OBJECTS, -10)                                                              \
+    X(VK_ERROR_FRAGMENTED_POOL, -12)                                                               \
+    X(VK_STRUCTURE_TYPE_APPLICATION_INFO, 0)                                                       \
+    X(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, 1)                                                   \
+    X(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, 2)                                               \
+    X(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, 3)                                                     \
     X(VK_STRUCTURE_TYPE_SUBMIT_INFO, 4)                                                            \
     X(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, 5)                                                   \
     X(VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, 8)                                                      \
+    X(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, 9)                                                  \
     X(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO, 11)                                                \
     X(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 12)                                                    \
     X(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, 16)                                             \
+    X(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO, 18)                                     \
+    X(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, 29)                                          \
+    X(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, 30)                                           \
     X(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, 39)                                              \
     X(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, 40)                                          \
     X(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, 42)                                             \
     X(VK_STRUCTURE_TYPE_MEMORY_BARRIER, 46)                                                        \
     X(VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO, 47)                                           \
     X(VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO, 48)                                             \
+    X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, 49)                                   \
+    X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, 51)                                   \
+    X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, 1000059000)                                    \
     X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, 1000059001)                                  \
+    X(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, 1000060000)                                    \
     X(VK_STRUCTURE_TYPE_DEVICE_GROUP_SUBMIT_INFO, 1000060005)                                      \
     X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, 1000071004)                                 \
+    X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, 1000094000)                           \
     X(VK_STRUCTURE_TYPE_PROTECTED_SUBMIT_INFO, 1000145000)                                         \
+    X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV, 1000154001)              \
     X(VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, 1000184000)                                 \
+    X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD, 1000185000)                    \
+    X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES, 1000196000)                             \
+    X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES, 1000197000)                     \
+    X(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, 1000207002)                                    \
     X(VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO, 1000207003)                                \
+    X(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO, 1000207004)                                           \
+    X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES, 1000225000)              \
+    X(VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, 1000225001)      \
+    X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES, 1000225002)                \
+    X(VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, 1000244001)                                    \
     X(VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, 1000314006)                                    \
     X(VK_QUEUE_GRAPHICS_BIT, 1)                                                                    \
     X(VK_QUEUE_COMPUTE_BIT, 2)                                                                     \
@@ -53,9 +86,13 @@ typedef uint32_t vk_flags;
     X(VK_QUERY_RESULT_64_BIT, 1)                                                                   \
     X(VK_QUERY_RESULT_WAIT_BIT, 2)                                                                 \
     X(VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, 1)                                                        \
+    X(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0x800)                                                 \
     X(VK_PIPELINE_STAGE_TRANSFER_BIT, 0x1000)                                                      \
     X(VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, 0x2000)                                                \
     X(VK_PIPELINE_STAGE_HOST_BIT, 0x4000)                                                          \
+    X(VK_ACCESS_SHADER_READ_BIT, 0x20)                                                             \
+    X(VK_ACCESS_SHADER_WRITE_BIT, 0x40)                                                            \
+    X(VK_ACCESS_TRANSFER_READ_BIT, 0x800)                                                          \
     X(VK_ACCESS_TRANSFER_WRITE_BIT, 0x1000)                                                        \
     X(VK_ACCESS_HOST_READ_BIT, 0x2000)                                                             \
     X(VK_PIPELINE_BIND_POINT_COMPUTE, 1)                                                           \
@@ -68,7 +105,18 @@ typedef uint32_t vk_flags;
     X(VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, 1)                                                     \
     X(VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT, 2)                                          \
     X(VK_COMMAND_POOL_CREATE_PROTECTED_BIT, 4)                                                     \
+    X(VK_BUFFER_USAGE_TRANSFER_SRC_BIT, 1)                                                         \
     X(VK_BUFFER_USAGE_TRANSFER_DST_BIT, 2)                                                         \
+    X(VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, 0x20)                                                    \
+    X(VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, 0x20000)                                          \
+    X(VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, 2)                                                    \
+    X(VK_SEMAPHORE_TYPE_TIMELINE, 1)                                                               \
+    X(VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, 2)                               \
+    X(VK_SUBGROUP_FEATURE_SHUFFLE_BIT, 16)                                                         \
+    X(VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU, 1)                                                   \
+    X(VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU, 2)                                                     \
+    X(VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU, 3)                                                      \
+    X(VK_PHYSICAL_DEVICE_TYPE_CPU, 4)                                                              \
     X(VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 1)                                                      \
     X(VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, 2)                                                      \
     X(VK_MEMORY_PROPERTY_HOST_COHERENT_BIT, 4)                                                     \
@@ -90,6 +138,8 @@ enum vulkan_constant { VULKAN_CONSTANTS(VULKAN_ENUMERATOR) };
 #endif
 #define VULKAN_WHOLE_SIZE UINT64_MAX
 #define VULKAN_VERSION_1_1 ((uint32_t)1 << 22 | (uint32_t)1 << 12)
+#define VULKAN_VERSION_1_2 ((uint32_t)1 << 22 | (uint32_t)2 << 12)
+#define VULKAN_VERSION_1_3 ((uint32_t)1 << 22 | (uint32_t)3 << 12)
 
 /* ---- The loader and its layers ----------------------------------------------------------- */
 
@@ -209,7 +259,14 @@ struct vk_physical_device_properties {
     int32_t deviceType;
     char deviceName[256];
     uint8_t pipelineCacheUUID[16];
-    _Alignas(8) uint8_t limits_before[420];
+    _Alignas(8) uint8_t limits_before[32];
+    uint32_t maxPushConstantsSize;
+    uint8_t limits_between[180];
+    uint32_t maxComputeSharedMemorySize;
+    uint32_t maxComputeWorkGroupCount[3];
+    uint32_t maxComputeWorkGroupInvocations;
+    uint32_t maxComputeWorkGroupSize[3];
+    uint8_t limits_between_2[172];
     uint32_t timestampComputeAndGraphics;
     float timestampPeriod;
     uint8_t limits_after[76];
@@ -228,6 +285,88 @@ struct vk_physical_device_id_properties {
     uint8_t deviceLUID[8];
     uint32_t deviceNodeMask;
     uint32_t deviceLUIDValid;
+};
+struct vk_physical_device_driver_properties {
+    int32_t sType;
+    void *pNext;
+    int32_t driverID;
+    char driverName[256];
+    char driverInfo[256];
+    uint8_t conformanceVersion[4];
+};
+struct vk_physical_device_subgroup_properties {
+    int32_t sType;
+    void *pNext;
+    uint32_t subgroupSize;
+    vk_flags supportedStages;
+    vk_flags supportedOperations;
+    uint32_t quadOperationsInAllStages;
+};
+struct vk_physical_device_subgroup_size_control_properties {
+    int32_t sType;
+    void *pNext;
+    uint32_t minSubgroupSize;
+    uint32_t maxSubgroupSize;
+    uint32_t maxComputeWorkgroupSubgroups;
+    vk_flags requiredSubgroupSizeStages;
+};
+/* VkPhysicalDeviceFloatControlsProperties, with the used member. */
+struct vk_physical_device_float_controls_properties {
+    int32_t sType;
+    void *pNext;
+    uint32_t before[3];
+    uint32_t shaderSignedZeroInfNanPreserveFloat32;
+    uint32_t after[14];
+};
+struct vk_physical_device_shader_sm_builtins_properties {
+    int32_t sType;
+    void *pNext;
+    uint32_t shaderSMCount;
+    uint32_t shaderWarpsPerSM;
+};
+struct vk_physical_device_shader_core_properties {
+    int32_t sType;
+    void *pNext;
+    uint32_t shaderEngineCount;
+    uint32_t shaderArraysPerEngineCount;
+    uint32_t computeUnitsPerShaderArray;
+    uint32_t others[11];
+};
+/* VkPhysicalDeviceFeatures and those of versions, with the used members. */
+struct vk_physical_device_features {
+    uint32_t before[39];
+    uint32_t shaderFloat64;
+    uint32_t shaderInt64;
+    uint32_t after[14];
+};
+struct vk_physical_device_features2 {
+    int32_t sType;
+    void *pNext;
+    struct vk_physical_device_features features;
+};
+struct vk_physical_device_vulkan11_features {
+    int32_t sType;
+    void *pNext;
+    uint32_t storageBuffer16BitAccess;
+    uint32_t others[11];
+};
+struct vk_physical_device_vulkan12_features {
+    int32_t sType;
+    void *pNext;
+    uint32_t before[2];
+    uint32_t storageBuffer8BitAccess;
+    uint32_t between[4];
+    uint32_t shaderFloat16;
+    uint32_t between_2[29];
+    uint32_t timelineSemaphore;
+    uint32_t bufferDeviceAddress;
+    uint32_t after[9];
+};
+struct vk_physical_device_subgroup_size_control_features {
+    int32_t sType;
+    void *pNext;
+    uint32_t subgroupSizeControl;
+    uint32_t computeFullSubgroups;
 };
 struct vk_memory_type {
     vk_flags propertyFlags;
@@ -253,6 +392,47 @@ struct vk_memory_allocate_info {
     const void *pNext;
     uint64_t allocationSize;
     uint32_t memoryTypeIndex;
+};
+struct vk_memory_allocate_flags_info {
+    int32_t sType;
+    const void *pNext;
+    vk_flags flags;
+    uint32_t deviceMask;
+};
+struct vk_buffer_device_address_info {
+    int32_t sType;
+    const void *pNext;
+    vk_handle buffer;
+};
+struct vk_semaphore_create_info {
+    int32_t sType;
+    const void *pNext;
+    vk_flags flags;
+};
+struct vk_semaphore_type_create_info {
+    int32_t sType;
+    const void *pNext;
+    int32_t semaphoreType;
+    uint64_t initialValue;
+};
+struct vk_push_constant_range {
+    vk_flags stageFlags;
+    uint32_t offset;
+    uint32_t size;
+};
+struct vk_pipeline_layout_create_info {
+    int32_t sType;
+    const void *pNext;
+    vk_flags flags;
+    uint32_t setLayoutCount;
+    const vk_handle *pSetLayouts;
+    uint32_t pushConstantRangeCount;
+    const struct vk_push_constant_range *pPushConstantRanges;
+};
+struct vk_pipeline_shader_stage_required_subgroup_size_create_info {
+    int32_t sType;
+    void *pNext;
+    uint32_t requiredSubgroupSize;
 };
 struct vk_buffer_create_info {
     int32_t sType;

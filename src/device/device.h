@@ -20,6 +20,7 @@ enum device_language {
     LANGUAGE_CUDA,   /* CUDA C++ source, compiled at run time */
     LANGUAGE_OPENCL, /* OpenCL C source */
     LANGUAGE_METAL,  /* Metal source */
+    LANGUAGE_GLSL,   /* GLSL source, compiled to SPIR-V for Vulkan */
 };
 
 struct device_capabilities {
@@ -31,6 +32,7 @@ struct device_capabilities {
     uint64_t memory_bytes;
     uint64_t cache_bytes;   /* last level shared by all units; 0 if unknown */
     uint32_t compute_units; /* multiprocessors; threads used, for the CPU */
+    bool units_assumed;     /* the driver does not report compute_units */
     uint32_t subgroup;      /* threads that run in lockstep and can shuffle; 1 if unknown */
     uint32_t block_max;     /* threads in a block */
     uint32_t shared_bytes;  /* static shared memory of a block */
@@ -57,7 +59,8 @@ static inline bool device_has_simdgroup_matrices(const struct device_capabilitie
 }
 
 struct device_memory {
-    uint64_t handle; /* an address (cpu, cuda) or the driver's object (metal, opencl) */
+    uint64_t
+        handle; /* an address (cpu, cuda) or the object of the driver (metal, opencl, vulkan) */
     size_t bytes;
 };
 
@@ -106,7 +109,10 @@ struct kernel_code {
     /* CODE_SOURCE: text in the device's language with one kernel called `name`, whose parameters
      * are the buffers in order and then, if there are scalars, one struct of 64-bit integers by
      * value. In OpenCL each buffer is two parameters: the memory object and a 64-bit byte offset.
-     */
+     * GLSL is without #version and #extension lines, its function is main(), and its arguments are
+     * one array of words: buffers' addresses, scalars and grid[0]. They are push constants if they
+     * are at most GLSL_PUSH_WORDS, else in memory at a pushed address. Block (x, y, z) of a
+     * dispatch is block x + z * width of grid[0]. */
     const char *source;
     size_t source_length;
     uint32_t shared_max; /* maximum dynamic shared memory of launches */
@@ -128,7 +134,7 @@ struct device_kernel {
 
 /* ---- Work ------------------------------------------------------------------------------- */
 
-enum { LAUNCH_BUFFERS_MAX = 24, LAUNCH_SCALARS_MAX = 128 };
+enum { LAUNCH_BUFFERS_MAX = 24, LAUNCH_SCALARS_MAX = 128, GLSL_PUSH_WORDS = 16 };
 
 struct launch_buffer {
     struct device_memory memory;
@@ -166,7 +172,7 @@ struct device {
 };
 
 struct device_ops {
-    const char *name; /* "cpu", "cuda", "metal", "opencl" */
+    const char *name; /* "cpu", "cuda", "metal", "opencl", "vulkan" */
 
     /* How many there are and, when that is none, why and what to do, as a failed status. */
     bool (*count)(unsigned *count, struct status *status);
@@ -234,7 +240,7 @@ struct device_ops {
 
 /* All kinds, NULL ends the list. */
 extern const struct device_ops *const device_kinds[];
-extern const struct device_ops device_cpu, device_cuda, device_metal, device_opencl;
+extern const struct device_ops device_cpu, device_cuda, device_metal, device_opencl, device_vulkan;
 
 /* The device's UUID in NVML, "" if its driver does not report one (OpenCL); NULL if it is not an
  * NVIDIA GPU. */

@@ -10,8 +10,8 @@
 #include "device/device.h"
 
 /* In order of preference. */
-const struct device_ops *const device_kinds[] = {&device_cuda, &device_metal, &device_opencl,
-                                                 &device_cpu, NULL};
+const struct device_ops *const device_kinds[] = {&device_cuda,   &device_metal, &device_opencl,
+                                                 &device_vulkan, &device_cpu,   NULL};
 
 static const struct device_ops *kind_called(struct text name) {
     for (unsigned i = 0; device_kinds[i]; i++)
@@ -55,8 +55,9 @@ static bool open_named(const char *name, struct device **device, struct status *
     if (!kind)
         return status_fail(
             status, STATUS_USAGE,
-            "unknown device \"%.*s\"; the kinds are \"cpu\", \"cuda\", \"metal\" "
-            "and \"opencl\", with a number where there are several, as in \"cuda:1\"",
+            "unknown device \"%.*s\"; the kinds are \"cpu\", \"cuda\", \"metal\", "
+            "\"opencl\" and \"vulkan\", with a number where there are several, as in "
+            "\"cuda:1\"",
             word.length > 40 ? 40 : (int)word.length, word.data);
     if (colon && !text_to_u64(text_of(colon + 1), &index))
         return status_fail(status, STATUS_USAGE,
@@ -65,7 +66,8 @@ static bool open_named(const char *name, struct device **device, struct status *
     return open_index(kind, index, device, status) || status_context(status, "%.60s", name);
 }
 
-/* An OpenCL device that is not a GPU is most likely this CPU, which "cpu" drives better. */
+/* An OpenCL or Vulkan device that is not a GPU is most likely this CPU, which "cpu" drives better.
+ */
 static bool open_first_gpu(const struct device_ops *kind, struct device **device) {
     struct status ignored;
     unsigned count = 0;
@@ -118,7 +120,7 @@ static void describe_device(const struct device_ops *kind, unsigned index,
     snprintf(row->description, sizeof row->description, "%s", capabilities.description);
     snprintf(row->driver, sizeof row->driver, "%s", capabilities.driver);
     row->memory_bytes = capabilities.memory_bytes;
-    row->compute_units = capabilities.compute_units;
+    row->compute_units = capabilities.units_assumed ? 0 : capabilities.compute_units;
 }
 
 static size_t list_kind(const struct device_ops *kind, struct ridge_device_info *rows,

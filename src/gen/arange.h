@@ -15,26 +15,27 @@
 
 /* As random.h does: one text, in C and for the GPUs. arange_whole() drops the fraction, which is
  * first rounded to 20 bits so that 10 * 0.3 is 3 and not 2. */
-#define ARANGE_FUNCTIONS(INLINE, INT32, INT64)                                                     \
+#define ARANGE_FUNCTIONS(INLINE, CAST, INT32, INT64)                                               \
     INLINE INT64 arange_fixed(INT64 start, INT64 step, INT64 fine, INT64 fine_bits, INT64 i) {     \
         return start + i * step + ((i * fine) >> fine_bits);                                       \
     }                                                                                              \
-    INLINE INT32 arange_whole(INT64 fixed, INT64 point) {                                          \
+    INLINE INT32 arange_whole(INT64 scaled, INT64 point) {                                         \
         if (point > 20) {                                                                          \
-            fixed = (fixed + ((INT64)1 << (point - 21))) >> (point - 20);                          \
+            scaled = (scaled + (CAST(INT64, 1) << (point - 21))) >> (point - 20);                  \
             point = 20;                                                                            \
         }                                                                                          \
-        INT64 size = fixed < 0 ? -fixed : fixed;                                                   \
+        INT64 size = scaled < 0 ? -scaled : scaled;                                                \
         if (point >= 0)                                                                            \
             size = size >> point;                                                                  \
         else if (size > 0)                                                                         \
-            size = point < -31 || size > 0x7FFFFFFF ? 0x80000000 : size << -point;                 \
-        if (fixed < 0)                                                                             \
-            return size > 0x7FFFFFFF ? -0x7FFFFFFF - 1 : (INT32)-size;                             \
-        return size > 0x7FFFFFFF ? 0x7FFFFFFF : (INT32)size;                                       \
+            size = point < -31 || size > 0x7FFFFFFF ? 0x80000000l : size << -point;                \
+        if (scaled < 0)                                                                            \
+            return size > 0x7FFFFFFF ? -0x7FFFFFFF - 1 : CAST(INT32, -size);                       \
+        return size > 0x7FFFFFFF ? 0x7FFFFFFF : CAST(INT32, size);                                 \
     }
 
-ARANGE_FUNCTIONS(static inline, int32_t, int64_t)
+#define ARANGE_CAST(T, x) ((T)(x))
+ARANGE_FUNCTIONS(static inline, ARANGE_CAST, int32_t, int64_t)
 
 /* Arguments of the functions: the value is arange_fixed() / 2^point. */
 struct arange {

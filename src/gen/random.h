@@ -22,34 +22,34 @@
 
 /* `limit` bounds the 24 bits of a uniform number, so that it stays below 1 when it is rounded to a
  * shorter type: see random_limit(). */
-#define RANDOM_FUNCTIONS(INLINE, CONSTANT, INT32, UINT32, INT64, UINT64, LEADING_ZEROS)            \
+#define RANDOM_FUNCTIONS(INLINE, CONSTANT, CAST, INT32, UINT32, INT64, UINT64, LEADING_ZEROS)      \
     CONSTANT INT32 random_normal_table[640] = {RANDOM_NORMAL_ROWS(RANDOM_ROW)};                    \
     INLINE UINT64 random_mix(UINT64 x) {                                                           \
-        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;                                                 \
-        x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;                                                 \
+        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ul;                                                \
+        x = (x ^ (x >> 27)) * 0x94D049BB133111EBul;                                                \
         return x ^ (x >> 31);                                                                      \
     }                                                                                              \
     INLINE UINT64 random_bits(UINT64 key, UINT64 index) {                                          \
-        UINT64 x = random_mix(index * 0x9E3779B97F4A7C15u + key);                                  \
-        x = (x ^ (key >> 32) ^ (key << 32)) * 0xD6E8FEB86659FD93u;                                 \
+        UINT64 x = random_mix(index * 0x9E3779B97F4A7C15ul + key);                                 \
+        x = (x ^ (key >> 32) ^ (key << 32)) * 0xD6E8FEB86659FD93ul;                                \
         return x ^ (x >> 32);                                                                      \
     }                                                                                              \
     INLINE float random_uniform(UINT64 bits, INT32 limit) {                                        \
-        INT32 top = (INT32)(bits >> 40);                                                           \
-        return (float)(top < limit ? top : limit) * 0x1p-24f;                                      \
+        INT32 top = CAST(INT32, bits >> 40);                                                       \
+        return CAST(float, top < limit ? top : limit) * 5.9604644775390625e-8f;                    \
     }                                                                                              \
     INLINE float random_normal(UINT64 bits) {                                                      \
-        UINT32 zeros = LEADING_ZEROS((UINT32)(bits >> 32) | 1u);                                   \
+        UINT32 zeros = LEADING_ZEROS(CAST(UINT32, bits >> 32) | 1u);                               \
         UINT64 after = bits << (zeros + 1u);                                                       \
-        INT32 row = 5 * (INT32)(4u * zeros + (UINT32)(after >> 62));                               \
-        INT32 t = (INT32)((UINT32)(after >> 30) ^ 0x80000000u);                                    \
+        INT32 row = 5 * CAST(INT32, 4u * zeros + CAST(UINT32, after >> 62));                       \
+        INT32 t = CAST(INT32, CAST(UINT32, after >> 30) ^ 0x80000000u);                            \
         INT32 x = random_normal_table[row + 4];                                                    \
-        x = random_normal_table[row + 3] + (INT32)(((INT64)x * t) >> 31);                          \
-        x = random_normal_table[row + 2] + (INT32)(((INT64)x * t) >> 31);                          \
-        x = random_normal_table[row + 1] + (INT32)(((INT64)x * t) >> 31);                          \
-        x = random_normal_table[row] + (INT32)(((INT64)x * t) >> 31);                              \
-        INT32 sign = (INT32)(bits & 1u) - 1;                                                       \
-        return (float)((x ^ sign) - sign) * 0x1p-28f;                                              \
+        x = random_normal_table[row + 3] + CAST(INT32, (CAST(INT64, x) * t) >> 31);                \
+        x = random_normal_table[row + 2] + CAST(INT32, (CAST(INT64, x) * t) >> 31);                \
+        x = random_normal_table[row + 1] + CAST(INT32, (CAST(INT64, x) * t) >> 31);                \
+        x = random_normal_table[row] + CAST(INT32, (CAST(INT64, x) * t) >> 31);                    \
+        INT32 sign = CAST(INT32, bits & 1u) - 1;                                                   \
+        return CAST(float, (x ^ sign) - sign) * 3.7252902984619140625e-9f;                         \
     }
 
 /* The position of the leading one by a conversion, which vectors have, instead of a count. Clearing
@@ -61,7 +61,8 @@ static inline uint32_t random_leading_zeros(uint32_t x) {
     return 158 - (bits >> 23);
 }
 
-RANDOM_FUNCTIONS(static inline, static const, int32_t, uint32_t, int64_t, uint64_t,
+#define RANDOM_CAST(T, x) ((T)(x))
+RANDOM_FUNCTIONS(static inline, static const, RANDOM_CAST, int32_t, uint32_t, int64_t, uint64_t,
                  random_leading_zeros)
 
 /* The key for random_bits(). */

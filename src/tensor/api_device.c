@@ -87,7 +87,7 @@ bool ridge_device_describe(const ridge_device *device, struct ridge_device_info 
     snprintf(info->description, sizeof info->description, "%s", capabilities->description);
     snprintf(info->driver, sizeof info->driver, "%s", capabilities->driver);
     info->memory_bytes = capabilities->memory_bytes;
-    info->compute_units = capabilities->compute_units;
+    info->compute_units = capabilities->units_assumed ? 0 : capabilities->compute_units;
     return true;
 }
 

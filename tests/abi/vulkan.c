@@ -14,6 +14,7 @@
 #include <vulkan/vk_layer.h>
 
 #include "abi/vulkan.h"
+#include "abi/vulkan_driver.h"
 #include "abi/vulkan_functions.h"
 
 static int wrong;
@@ -40,10 +41,146 @@ static void compare(const char *name, long long theirs, long long ours) {
 
 int main(void) {
     VULKAN_CONSTANTS(COMPARE)
+    LIMIT(maxPushConstantsSize)
+    LIMIT(maxComputeSharedMemorySize)
+    LIMIT(maxComputeWorkGroupCount)
+    LIMIT(maxComputeWorkGroupInvocations)
+    LIMIT(maxComputeWorkGroupSize)
     LIMIT(timestampComputeAndGraphics)
     LIMIT(timestampPeriod)
     VULKAN_INSTANCE_FUNCTIONS(DECLARED)
     VULKAN_DEVICE_FUNCTIONS(DECLARED)
+    VULKAN_DRIVER_INSTANCE_FUNCTIONS(DECLARED)
+    VULKAN_DRIVER_DEVICE_FUNCTIONS(DECLARED)
+    VULKAN_DRIVER_OPTIONAL_FUNCTIONS(DECLARED)
+    STRUCT(vk_physical_device_driver_properties, VkPhysicalDeviceDriverProperties)
+    MEMBER(vk_physical_device_driver_properties, VkPhysicalDeviceDriverProperties, sType)
+    MEMBER(vk_physical_device_driver_properties, VkPhysicalDeviceDriverProperties, pNext)
+    MEMBER(vk_physical_device_driver_properties, VkPhysicalDeviceDriverProperties, driverID)
+    MEMBER(vk_physical_device_driver_properties, VkPhysicalDeviceDriverProperties, driverName)
+    MEMBER(vk_physical_device_driver_properties, VkPhysicalDeviceDriverProperties, driverInfo)
+    STRUCT(vk_physical_device_subgroup_properties, VkPhysicalDeviceSubgroupProperties)
+    MEMBER(vk_physical_device_subgroup_properties, VkPhysicalDeviceSubgroupProperties, sType)
+    MEMBER(vk_physical_device_subgroup_properties, VkPhysicalDeviceSubgroupProperties, pNext)
+    MEMBER(vk_physical_device_subgroup_properties, VkPhysicalDeviceSubgroupProperties, subgroupSize)
+    MEMBER(vk_physical_device_subgroup_properties, VkPhysicalDeviceSubgroupProperties,
+           supportedStages)
+    MEMBER(vk_physical_device_subgroup_properties, VkPhysicalDeviceSubgroupProperties,
+           supportedOperations)
+    MEMBER(vk_physical_device_subgroup_properties, VkPhysicalDeviceSubgroupProperties,
+           quadOperationsInAllStages)
+    STRUCT(vk_physical_device_subgroup_size_control_properties,
+           VkPhysicalDeviceSubgroupSizeControlProperties)
+    MEMBER(vk_physical_device_subgroup_size_control_properties,
+           VkPhysicalDeviceSubgroupSizeControlProperties, sType)
+    MEMBER(vk_physical_device_subgroup_size_control_properties,
+           VkPhysicalDeviceSubgroupSizeControlProperties, pNext)
+    MEMBER(vk_physical_device_subgroup_size_control_properties,
+           VkPhysicalDeviceSubgroupSizeControlProperties, minSubgroupSize)
+    MEMBER(vk_physical_device_subgroup_size_control_properties,
+           VkPhysicalDeviceSubgroupSizeControlProperties, maxSubgroupSize)
+    MEMBER(vk_physical_device_subgroup_size_control_properties,
+           VkPhysicalDeviceSubgroupSizeControlProperties, maxComputeWorkgroupSubgroups)
+    MEMBER(vk_physical_device_subgroup_size_control_properties,
+           VkPhysicalDeviceSubgroupSizeControlProperties, requiredSubgroupSizeStages)
+    STRUCT(vk_physical_device_float_controls_properties, VkPhysicalDeviceFloatControlsProperties)
+    MEMBER(vk_physical_device_float_controls_properties, VkPhysicalDeviceFloatControlsProperties,
+           sType)
+    MEMBER(vk_physical_device_float_controls_properties, VkPhysicalDeviceFloatControlsProperties,
+           pNext)
+    MEMBER(vk_physical_device_float_controls_properties, VkPhysicalDeviceFloatControlsProperties,
+           shaderSignedZeroInfNanPreserveFloat32)
+    STRUCT(vk_physical_device_shader_sm_builtins_properties,
+           VkPhysicalDeviceShaderSMBuiltinsPropertiesNV)
+    MEMBER(vk_physical_device_shader_sm_builtins_properties,
+           VkPhysicalDeviceShaderSMBuiltinsPropertiesNV, sType)
+    MEMBER(vk_physical_device_shader_sm_builtins_properties,
+           VkPhysicalDeviceShaderSMBuiltinsPropertiesNV, pNext)
+    MEMBER(vk_physical_device_shader_sm_builtins_properties,
+           VkPhysicalDeviceShaderSMBuiltinsPropertiesNV, shaderSMCount)
+    MEMBER(vk_physical_device_shader_sm_builtins_properties,
+           VkPhysicalDeviceShaderSMBuiltinsPropertiesNV, shaderWarpsPerSM)
+    STRUCT(vk_physical_device_shader_core_properties, VkPhysicalDeviceShaderCorePropertiesAMD)
+    MEMBER(vk_physical_device_shader_core_properties, VkPhysicalDeviceShaderCorePropertiesAMD,
+           sType)
+    MEMBER(vk_physical_device_shader_core_properties, VkPhysicalDeviceShaderCorePropertiesAMD,
+           pNext)
+    MEMBER(vk_physical_device_shader_core_properties, VkPhysicalDeviceShaderCorePropertiesAMD,
+           shaderEngineCount)
+    MEMBER(vk_physical_device_shader_core_properties, VkPhysicalDeviceShaderCorePropertiesAMD,
+           shaderArraysPerEngineCount)
+    MEMBER(vk_physical_device_shader_core_properties, VkPhysicalDeviceShaderCorePropertiesAMD,
+           computeUnitsPerShaderArray)
+    STRUCT(vk_physical_device_features, VkPhysicalDeviceFeatures)
+    MEMBER(vk_physical_device_features, VkPhysicalDeviceFeatures, shaderFloat64)
+    MEMBER(vk_physical_device_features, VkPhysicalDeviceFeatures, shaderInt64)
+    STRUCT(vk_physical_device_features2, VkPhysicalDeviceFeatures2)
+    MEMBER(vk_physical_device_features2, VkPhysicalDeviceFeatures2, sType)
+    MEMBER(vk_physical_device_features2, VkPhysicalDeviceFeatures2, pNext)
+    MEMBER(vk_physical_device_features2, VkPhysicalDeviceFeatures2, features)
+    STRUCT(vk_physical_device_vulkan11_features, VkPhysicalDeviceVulkan11Features)
+    MEMBER(vk_physical_device_vulkan11_features, VkPhysicalDeviceVulkan11Features, sType)
+    MEMBER(vk_physical_device_vulkan11_features, VkPhysicalDeviceVulkan11Features, pNext)
+    MEMBER(vk_physical_device_vulkan11_features, VkPhysicalDeviceVulkan11Features,
+           storageBuffer16BitAccess)
+    STRUCT(vk_physical_device_vulkan12_features, VkPhysicalDeviceVulkan12Features)
+    MEMBER(vk_physical_device_vulkan12_features, VkPhysicalDeviceVulkan12Features, sType)
+    MEMBER(vk_physical_device_vulkan12_features, VkPhysicalDeviceVulkan12Features, pNext)
+    MEMBER(vk_physical_device_vulkan12_features, VkPhysicalDeviceVulkan12Features,
+           storageBuffer8BitAccess)
+    MEMBER(vk_physical_device_vulkan12_features, VkPhysicalDeviceVulkan12Features, shaderFloat16)
+    MEMBER(vk_physical_device_vulkan12_features, VkPhysicalDeviceVulkan12Features,
+           timelineSemaphore)
+    MEMBER(vk_physical_device_vulkan12_features, VkPhysicalDeviceVulkan12Features,
+           bufferDeviceAddress)
+    STRUCT(vk_physical_device_subgroup_size_control_features,
+           VkPhysicalDeviceSubgroupSizeControlFeatures)
+    MEMBER(vk_physical_device_subgroup_size_control_features,
+           VkPhysicalDeviceSubgroupSizeControlFeatures, sType)
+    MEMBER(vk_physical_device_subgroup_size_control_features,
+           VkPhysicalDeviceSubgroupSizeControlFeatures, pNext)
+    MEMBER(vk_physical_device_subgroup_size_control_features,
+           VkPhysicalDeviceSubgroupSizeControlFeatures, subgroupSizeControl)
+    MEMBER(vk_physical_device_subgroup_size_control_features,
+           VkPhysicalDeviceSubgroupSizeControlFeatures, computeFullSubgroups)
+    STRUCT(vk_memory_allocate_flags_info, VkMemoryAllocateFlagsInfo)
+    MEMBER(vk_memory_allocate_flags_info, VkMemoryAllocateFlagsInfo, sType)
+    MEMBER(vk_memory_allocate_flags_info, VkMemoryAllocateFlagsInfo, pNext)
+    MEMBER(vk_memory_allocate_flags_info, VkMemoryAllocateFlagsInfo, flags)
+    MEMBER(vk_memory_allocate_flags_info, VkMemoryAllocateFlagsInfo, deviceMask)
+    STRUCT(vk_buffer_device_address_info, VkBufferDeviceAddressInfo)
+    MEMBER(vk_buffer_device_address_info, VkBufferDeviceAddressInfo, sType)
+    MEMBER(vk_buffer_device_address_info, VkBufferDeviceAddressInfo, pNext)
+    MEMBER(vk_buffer_device_address_info, VkBufferDeviceAddressInfo, buffer)
+    STRUCT(vk_semaphore_create_info, VkSemaphoreCreateInfo)
+    MEMBER(vk_semaphore_create_info, VkSemaphoreCreateInfo, sType)
+    MEMBER(vk_semaphore_create_info, VkSemaphoreCreateInfo, pNext)
+    MEMBER(vk_semaphore_create_info, VkSemaphoreCreateInfo, flags)
+    STRUCT(vk_semaphore_type_create_info, VkSemaphoreTypeCreateInfo)
+    MEMBER(vk_semaphore_type_create_info, VkSemaphoreTypeCreateInfo, sType)
+    MEMBER(vk_semaphore_type_create_info, VkSemaphoreTypeCreateInfo, pNext)
+    MEMBER(vk_semaphore_type_create_info, VkSemaphoreTypeCreateInfo, semaphoreType)
+    MEMBER(vk_semaphore_type_create_info, VkSemaphoreTypeCreateInfo, initialValue)
+    STRUCT(vk_push_constant_range, VkPushConstantRange)
+    MEMBER(vk_push_constant_range, VkPushConstantRange, stageFlags)
+    MEMBER(vk_push_constant_range, VkPushConstantRange, offset)
+    MEMBER(vk_push_constant_range, VkPushConstantRange, size)
+    STRUCT(vk_pipeline_layout_create_info, VkPipelineLayoutCreateInfo)
+    MEMBER(vk_pipeline_layout_create_info, VkPipelineLayoutCreateInfo, sType)
+    MEMBER(vk_pipeline_layout_create_info, VkPipelineLayoutCreateInfo, pNext)
+    MEMBER(vk_pipeline_layout_create_info, VkPipelineLayoutCreateInfo, flags)
+    MEMBER(vk_pipeline_layout_create_info, VkPipelineLayoutCreateInfo, setLayoutCount)
+    MEMBER(vk_pipeline_layout_create_info, VkPipelineLayoutCreateInfo, pSetLayouts)
+    MEMBER(vk_pipeline_layout_create_info, VkPipelineLayoutCreateInfo, pushConstantRangeCount)
+    MEMBER(vk_pipeline_layout_create_info, VkPipelineLayoutCreateInfo, pPushConstantRanges)
+    STRUCT(vk_pipeline_shader_stage_required_subgroup_size_create_info,
+           VkPipelineShaderStageRequiredSubgroupSizeCreateInfo)
+    MEMBER(vk_pipeline_shader_stage_required_subgroup_size_create_info,
+           VkPipelineShaderStageRequiredSubgroupSizeCreateInfo, sType)
+    MEMBER(vk_pipeline_shader_stage_required_subgroup_size_create_info,
+           VkPipelineShaderStageRequiredSubgroupSizeCreateInfo, pNext)
+    MEMBER(vk_pipeline_shader_stage_required_subgroup_size_create_info,
+           VkPipelineShaderStageRequiredSubgroupSizeCreateInfo, requiredSubgroupSize)
     STRUCT(vk_negotiate_layer_interface, VkNegotiateLayerInterface)
     MEMBER(vk_negotiate_layer_interface, VkNegotiateLayerInterface, sType)
     MEMBER(vk_negotiate_layer_interface, VkNegotiateLayerInterface, pNext)

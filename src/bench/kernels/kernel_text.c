@@ -22,15 +22,21 @@ static void kernel_text_begin(const struct kernel_plan *plan,
          .no_alias = true},
     };
     bool is_product = kernel_is_product(plan->which);
+    bool sums = plan->few_rows || plan->which == HAND_SUM || plan->which == HAND_READ;
     struct source_kernel kernel = {
         .name = kernel_name_of(plan, last),
         .buffers = is_product ? product : simple,
         .buffer_count = is_product ? 3 : 2,
         .scalar_count = is_product ? 3 : 2,
         .threads = (unsigned)plan->block,
+        .scratch_words = sums ? (unsigned)plan->block : 0,
+        .scratch_arrays = 1,
     };
     source_define(out, "THREADS", (long)plan->block);
-    source_kernel_begin(out, device->language, &kernel);
+    source_kernel_begin(out, device, &kernel);
+    if (is_product && !sums)
+        source_section(out, embedded_sweep_cl, "tile_shared");
+    source_kernel_body(out, device, &kernel);
 }
 
 static void product_text(const struct kernel_plan *plan, const struct device_capabilities *device,
@@ -41,8 +47,9 @@ static void product_text(const struct kernel_plan *plan, const struct device_cap
     if (plan->few_rows) {
         source_define(out, "ROWS", (long)plan->m);
         source_define(out, "LANES", GROUP_LANES);
-        buffer_string(out, plan->vector == 4 ? "#define LOAD_LINE(p, v) LOAD_F32_4(p, v)\n"
-                                             : "#define LOAD_LINE(p, v) ((v)[0] = *(p))\n");
+        buffer_string(out, plan->vector == 4
+                               ? "#define LOAD_LINE(p, v) LOAD_F32_4(p, v, 0)\n"
+                               : "#define LOAD_LINE(p, v) ((v)[0] = LOAD_F32(p, 0))\n");
     } else {
         source_define(out, "TILE_ROWS", (long)plan->tile_rows);
         source_define(out, "TILE_COLUMNS", (long)plan->tile_columns);
@@ -52,8 +59,8 @@ static void product_text(const struct kernel_plan *plan, const struct device_cap
         source_section(out, embedded_sweep_cl, "tile_macros");
     }
     kernel_text_begin(plan, device, false, out);
-    buffer_string(out, "int M = (int)scalars.v[0], N = (int)scalars.v[1];\n"
-                       "int K = (int)scalars.v[2];\n");
+    buffer_string(out, "int M = CAST(int, scalars.v[0]), N = CAST(int, scalars.v[1]);\n"
+                       "int K = CAST(int, scalars.v[2]);\n");
     if (plan->few_rows) {
         source_section(out, embedded_sweep_cl, "rows");
     } else {

@@ -65,11 +65,10 @@ static void write_kernel(struct buffer *out, const struct device_capabilities *d
                          const struct source_chain *chain, unsigned threads, unsigned steps,
                          const char *name) {
     enum { ACCUMULATORS = 8 };
-    enum device_language language = device->language;
     const struct source_parameter result = {.name = "result", .dtype = RIDGE_I32, .stored = true};
     const struct source_kernel kernel = {
         .name = name, .buffers = &result, .buffer_count = 1, .scalar_count = 1, .threads = threads};
-    source_prelude(out, language, false);
+    source_prelude(out, device);
     source_define(out, "ABSENT", SOURCE_CHAIN_ABSENT);
     source_define(out, "HAS_BFLOAT", device->bfloat);
     source_define(out, "HAS_MATRICES", device_has_simdgroup_matrices(device));
@@ -77,7 +76,8 @@ static void write_kernel(struct buffer *out, const struct device_capabilities *d
     source_section(out, embedded_chains_cl, chain->section);
     if (by_matrices(chain))
         source_section(out, embedded_chains_cl, "metal_matrix");
-    source_kernel_begin(out, language, &kernel);
+    source_kernel_begin(out, device, &kernel);
+    source_kernel_body(out, device, &kernel);
     source_section(out, embedded_chains_cl, "begin");
     for (unsigned step = 0; step < steps; step += ACCUMULATORS)
         source_section(out, embedded_chains_cl, "steps");

@@ -162,7 +162,7 @@ INLINE simdgroup_float8x8 chain_start(UINT32 seed) {
 // section: begin
 #ifdef AVAILABLE
 UINT32 seed = (BLOCK_X * 1024u + THREAD_X) * 2654435761u;
-const UINT32 rounds = (UINT32)scalars.v[0], zero = (UINT32)(scalars.v[0] >> 32);
+const UINT32 rounds = CAST(UINT32, scalars.v[0]), zero = CAST(UINT32, scalars.v[0] >> 32);
 FACTORS;
 EACH(BEGIN)
 for (UINT32 round = 0; round < rounds; round++) {
@@ -176,7 +176,7 @@ UINT32 sum = 0;
 EACH(ADD_BITS)
 // True so rarely that the store costs nothing, but no compiler can prove that it never is.
 if (sum == 0x5bd1e995u)
-    result[0] = (int)sum;
+    STORE_I32(result, 0, CAST(int, sum));
 #else
-result[0] = ABSENT;
+STORE_I32(result, 0, ABSENT);
 #endif

@@ -25,8 +25,9 @@ static bool load_empty(const struct roof_bench *bench, struct device_kernel **ke
         struct source_parameter nothing = {.name = "nothing", .dtype = RIDGE_F32, .stored = true};
         struct source_kernel head = {
             .name = name, .buffers = &nothing, .buffer_count = 1, .threads = 1};
-        source_prelude(&source, bench->capabilities->language, false);
-        source_kernel_begin(&source, bench->capabilities->language, &head);
+        source_prelude(&source, bench->capabilities);
+        source_kernel_begin(&source, bench->capabilities, &head);
+        source_kernel_body(&source, bench->capabilities, &head);
         buffer_string(&source, "}\n");
         code = (struct kernel_code){.kind = CODE_SOURCE,
                                     .name = name,

@@ -8,7 +8,7 @@
 
 extern const unsigned char embedded_stream_cl[];
 
-static void write_kernel(struct buffer *out, enum device_language language,
+static void write_kernel(struct buffer *out, const struct device_capabilities *device,
                          const struct stream_source *source, const char *name) {
     const struct source_parameter buffers[] = {
         {.name = "to", .dtype = RIDGE_U8, .stored = true, .no_alias = true},
@@ -21,13 +21,14 @@ static void write_kernel(struct buffer *out, enum device_language language,
         .scalar_count = STREAM_SCALARS,
         .threads = source->threads,
     };
-    source_prelude(out, language, false);
+    source_prelude(out, device);
     source_define(out, "READS", source->kind != STREAM_WRITE);
     source_define(out, "WRITES", source->kind != STREAM_READ);
     source_define(out, "UNROLL_WORDS", (long)source->unroll);
     buffer_printf(out, "#define LOAD(p) %s(p)\n", source->past_nearest ? "load_past" : "LOAD16");
     source_section(out, embedded_stream_cl, "macros");
-    source_kernel_begin(out, language, &kernel);
+    source_kernel_begin(out, device, &kernel);
+    source_kernel_body(out, device, &kernel);
     source_section(out, embedded_stream_cl, "body");
     buffer_string(out, "}\n");
 }
@@ -37,7 +38,7 @@ bool stream_load_source(const struct roof_bench *bench, const struct stream_sour
     static const char *const names[STREAM_KINDS] = {"stream_read", "stream_write", "stream_copy"};
     const char *name = names[source->kind];
     struct buffer text = {0};
-    write_kernel(&text, bench->capabilities->language, source, name);
+    write_kernel(&text, bench->capabilities, source, name);
     struct kernel_code code = {
         .kind = CODE_SOURCE, .name = name, .source = text.data, .source_length = text.length};
     bool loaded =

@@ -3,7 +3,7 @@
 
 // section: macros
 #ifdef __CUDACC__
-INLINE WORDS4 load_past(GLOBAL const UCHAR *p) {
+INLINE WORDS4 load_past(CONST_POINTER(UCHAR) p) {
     WORDS4 w;
     asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(w.x), "=r"(w.y), "=r"(w.z), "=r"(w.w) : "l"(p));
@@ -28,13 +28,13 @@ for (INT64 turn = 0; turn < scalars.v[3]; turn++) {
 #if READS
         WORDS4 w[UNROLL_WORDS];
         UNROLL for (int k = 0; k < UNROLL_WORDS; k++)
-            w[k] = LOAD(from + (i + k * step) * 16);
+            w[k] = LOAD(AT(from, (i + k * step) * 16));
 #endif
         UNROLL for (int k = 0; k < UNROLL_WORDS; k++) {
 #if READS && WRITES
-            STORE16(to + (i + k * step) * 16, w[k]);
+            STORE16(AT(to, (i + k * step) * 16), w[k]);
 #elif WRITES
-            STORE16(to + (i + k * step) * 16, value);
+            STORE16(AT(to, (i + k * step) * 16), value);
 #else
             s.x ^= w[k].x, s.y ^= w[k].y, s.z ^= w[k].z, s.w ^= w[k].w;
 #endif
@@ -44,5 +44,5 @@ for (INT64 turn = 0; turn < scalars.v[3]; turn++) {
 #if READS && !WRITES
 // Never true for the buffer's content, which the compiler does not know.
 if ((s.x ^ s.y ^ s.z ^ s.w) == 0x5bd1e995u)
-    to[THREAD_X] = (UCHAR)s.x;
+    STORE_U8(to, THREAD_X, s.x);
 #endif

@@ -53,8 +53,8 @@ static int32_t vector_of(const struct attention_work *work) {
 /* Lanes per key: one piece each, but no more than can shuffle cheaply. Without shuffles a thread
  * handles a whole key. */
 static int32_t lanes_of(int64_t pieces, const struct device_capabilities *device) {
-    int32_t lanes = 1, max = device->language == LANGUAGE_CUDA ? 16 : 1;
-    while (lanes < max && lanes < pieces)
+    int32_t lanes = 1;
+    while (lanes < 16 && lanes < (int32_t)source_subgroup(device) && lanes < pieces)
         lanes *= 2;
     return lanes;
 }
@@ -138,7 +138,8 @@ bool source_attention_code(const struct kernel_spec *spec, const struct device_c
     source_define(out, "VECTOR", spec->choices[VECTOR]);
     source_define(out, "LANES", spec->choices[LANES]);
     source_define(out, "TILE", spec->choices[TILE]);
-    buffer_printf(out, "#define LOAD_VECTOR(p, x) LOAD_%d(p, x)\n", spec->choices[VECTOR]);
+    source_define(out, "TYPE_BYTES", (long)ridge_dtype_bytes(type, 1));
+    buffer_printf(out, "#define LOAD_VECTOR(p, x) LOAD_%d(p, x, 0)\n", spec->choices[VECTOR]);
     source_section(out, embedded_attention_cl, "macros");
     source_section(out, embedded_attention_cl, tiled ? "tile_macros" : "query_macros");
     struct source_parameter buffers[] = {
@@ -153,8 +154,12 @@ bool source_attention_code(const struct kernel_spec *spec, const struct device_c
         .buffer_count = 4,
         .scalar_count = SCALARS,
         .threads = (unsigned)spec->choices[THREADS],
+        .scratch_words = (unsigned)spec->choices[THREADS],
+        .scratch_arrays = 2,
     };
-    source_kernel_begin(out, device->language, &kernel);
+    source_kernel_begin(out, device, &kernel);
+    source_section(out, embedded_attention_cl, tiled ? "tile_shared" : "query_shared");
+    source_kernel_body(out, device, &kernel);
     source_section(out, embedded_attention_cl, tiled ? "tile_head" : "query");
     if (tiled) {
         source_section(out, embedded_attention_cl, "tile_scores");

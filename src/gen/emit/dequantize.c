@@ -54,7 +54,8 @@ bool source_dequantize_code(const struct kernel_spec *spec,
         .scalar_count = 1,
         .threads = THREADS,
     };
-    source_kernel_begin(out, device->language, &kernel);
+    source_kernel_begin(out, device, &kernel);
+    source_kernel_body(out, device, &kernel);
     source_section(out, embedded_dequantize_cl, "loop");
     source_section(out, embedded_dequantize_cl, q4 ? "q4_k" : "q8_0");
     return true;

@@ -4,27 +4,33 @@
 #include "gen/emit/kernel_file.h"
 
 extern const unsigned char embedded_prelude_h[], embedded_prelude_cuda_h[],
-    embedded_prelude_opencl_h[], embedded_prelude_metal_h[];
+    embedded_prelude_opencl_h[], embedded_prelude_metal_h[], embedded_prelude_glsl_h[];
 
-void source_prelude(struct buffer *out, enum device_language language, bool no_contraction) {
-    switch (language) {
-    case LANGUAGE_NATIVE:
-        return;
+unsigned source_subgroup(const struct device_capabilities *device) {
+    switch (device->language) {
     case LANGUAGE_CUDA:
-        source_section(out, embedded_prelude_cuda_h, NULL);
-        break;
-    case LANGUAGE_OPENCL:
-        if (no_contraction)
-            buffer_string(out, "#pragma OPENCL FP_CONTRACT OFF\n");
-        source_section(out, embedded_prelude_opencl_h, NULL);
-        break;
     case LANGUAGE_METAL:
-        if (no_contraction)
-            buffer_string(out, "#pragma METAL fp contract(off)\n");
-        source_section(out, embedded_prelude_metal_h, NULL);
-        break;
+        return 32;
+    case LANGUAGE_GLSL:
+        return device->subgroup;
+    default:
+        return 1;
     }
-    source_section(out, embedded_prelude_h, NULL);
+}
+
+void source_prelude(struct buffer *out, const struct device_capabilities *device) {
+    const unsigned char *const preludes[] = {
+        [LANGUAGE_CUDA] = embedded_prelude_cuda_h,
+        [LANGUAGE_OPENCL] = embedded_prelude_opencl_h,
+        [LANGUAGE_METAL] = embedded_prelude_metal_h,
+        [LANGUAGE_GLSL] = embedded_prelude_glsl_h,
+    };
+    source_section(out, preludes[device->language], NULL);
+    if (device->language == LANGUAGE_GLSL)
+        buffer_printf(out, "#define SUBGROUP %u\n", source_subgroup(device));
+    else
+        source_section(out, embedded_prelude_h, "pointers");
+    source_section(out, embedded_prelude_h, "common");
 }
 
 const char *source_storage(enum ridge_dtype dtype) {
@@ -108,14 +114,65 @@ static void metal_head(struct buffer *out, const struct source_kernel *kernel) {
                        "uint3 block_count [[threadgroups_per_grid]]) {\n");
 }
 
-void source_kernel_begin(struct buffer *out, enum device_language language,
-                         const struct source_kernel *kernel) {
+/* The arguments are one block: pushed with the launch, or in memory at a pushed address. */
+static void glsl_head(struct buffer *out, const struct source_kernel *kernel) {
+    bool pushed = kernel->buffer_count + kernel->scalar_count + 1 <= GLSL_PUSH_WORDS;
+    buffer_printf(out, "layout(local_size_x = %u) in;\n", kernel->threads);
+    buffer_string(out, pushed ? "layout(push_constant, std430) uniform arguments {\n"
+                              : "layout(buffer_reference, std430, buffer_reference_align = 8) "
+                                "readonly buffer arguments {\n");
+    if (kernel->buffer_count)
+        buffer_printf(out, "uint64_t buffers[%u];\n", kernel->buffer_count);
+    if (kernel->scalar_count)
+        buffer_printf(out, "int64_t v[%u];\n", kernel->scalar_count);
+    buffer_string(out, "uint64_t blocks;\n");
+    buffer_string(out, pushed ? "} scalars;\n"
+                              : "};\nlayout(push_constant) uniform push_block { arguments at; } "
+                                "pushed;\n#define scalars pushed.at\n");
+}
+
+static void glsl_main(struct buffer *out, const struct source_kernel *kernel) {
+    buffer_string(out, "void main() {\nif (BLOCK_X >= GRID_X)\nreturn;\n");
+    for (unsigned i = 0; i < kernel->buffer_count; i++) {
+        const char *storage = source_storage(kernel->buffers[i].dtype);
+        buffer_printf(out, "POINTER(%s) %s = POINTER(%s)(scalars.buffers[%u]);\n", storage,
+                      kernel->buffers[i].name, storage, i);
+    }
+}
+
+static void c_head(struct buffer *out, enum device_language language,
+                   const struct source_kernel *kernel) {
     if (kernel->scalar_count)
         buffer_printf(out, "struct scalars { INT64 v[%u]; };\n", kernel->scalar_count);
+    source_section(out, embedded_prelude_h, "groups");
+    buffer_string(out, kernel->scratch_words ? "#define SCRATCH_AT(n) scratch[n]\n"
+                                             : "#define SCRATCH_AT(n) ((IN_SHARED UINT32 *)0)\n");
     if (language == LANGUAGE_CUDA)
         cuda_head(out, kernel);
     else if (language == LANGUAGE_OPENCL)
         opencl_head(out, kernel);
     else
         metal_head(out, kernel);
+}
+
+void source_kernel_begin(struct buffer *out, const struct device_capabilities *device,
+                         const struct source_kernel *kernel) {
+    bool glsl = device->language == LANGUAGE_GLSL;
+    if (glsl)
+        glsl_head(out, kernel);
+    else
+        c_head(out, device->language, kernel);
+    if (kernel->scratch_words)
+        buffer_printf(out, "SHARED UINT32 scratch[%u][%u];\n", kernel->scratch_arrays,
+                      kernel->scratch_words);
+    else if (glsl)
+        buffer_string(out, "shared uint scratch[1][1];\n"); /* the functions below name it */
+}
+
+void source_kernel_body(struct buffer *out, const struct device_capabilities *device,
+                        const struct source_kernel *kernel) {
+    if (device->language != LANGUAGE_GLSL)
+        return;
+    source_section(out, embedded_prelude_h, "groups");
+    glsl_main(out, kernel);
 }

@@ -154,7 +154,8 @@ static void dual_gemm_begin(const struct kernel_spec *spec,
         .blocks_per_unit = blocks,
         .cluster = (unsigned)spec->choices[SPLIT],
     };
-    source_kernel_begin(&generated->source, device->language, &kernel);
+    source_kernel_begin(&generated->source, device, &kernel);
+    source_kernel_body(&generated->source, device, &kernel);
 }
 
 bool source_dual_gemm_code(const struct kernel_spec *spec, const struct device_capabilities *device,

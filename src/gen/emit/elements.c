@@ -17,8 +17,8 @@ void source_define(struct buffer *out, const char *name, long value) {
 }
 
 void source_device_prelude(struct buffer *out, const struct device_capabilities *device) {
-    source_prelude(out, device->language, false);
-    if (device->language == LANGUAGE_OPENCL && !device->is_gpu)
+    source_prelude(out, device);
+    if (device->language != LANGUAGE_CUDA && !device->is_gpu)
         buffer_string(out, "#undef UNROLL\n#define UNROLL\n");
 }
 
@@ -31,9 +31,10 @@ void source_element_macros(struct buffer *out, enum ridge_dtype type) {
         return;
     }
     buffer_printf(out, "#define STORE(p, i, x) STORE_%s(p, i, x)\n", word);
-    buffer_string(out, "#define LOAD_1(p, x) ((x)[0] = LOAD(p, 0))\n");
+    buffer_string(out, "#define LOAD_1(p, x, first) ((x)[first] = LOAD(p, 0))\n");
     for (int width = 2; width <= 8; width *= 2)
-        buffer_printf(out, "#define LOAD_%d(p, x) LOAD_%s_%d(p, x)\n", width, word, width);
+        buffer_printf(out, "#define LOAD_%d(p, x, first) LOAD_%s_%d(p, x, first)\n", width, word,
+                      width);
 }
 
 void source_geometry(struct kernel_request *request, double blocks, unsigned threads) {

@@ -50,7 +50,8 @@ bool source_embedding_code(const struct kernel_spec *spec, const struct device_c
         .scalar_count = 4,
         .threads = THREADS,
     };
-    source_kernel_begin(out, device->language, &kernel);
+    source_kernel_begin(out, device, &kernel);
+    source_kernel_body(out, device, &kernel);
     source_section(out, embedded_embedding_cl, "loop");
     source_section(out, embedded_embedding_cl, quantized ? "quantized" : "copy");
     return true;

@@ -65,8 +65,8 @@ void emit_stride(const struct emitter *emitter, unsigned slot, unsigned axis) {
     if (emitter->program->schedule.wide)
         buffer_printf(emitter->out, "scalars.v[%u]", emitter->scalars.strides + number);
     else
-        buffer_printf(emitter->out, "(int)(scalars.v[%u]%s)", emitter->scalars.strides + number / 2,
-                      number % 2 ? " >> 32" : "");
+        buffer_printf(emitter->out, "CAST(int, scalars.v[%u]%s)",
+                      emitter->scalars.strides + number / 2, number % 2 ? " >> 32" : "");
 }
 
 void emit_offset(const struct emitter *emitter, unsigned slot, unsigned first, unsigned last) {
@@ -75,7 +75,7 @@ void emit_offset(const struct emitter *emitter, unsigned slot, unsigned first, u
         enum stride_kind kind = emitter->program->operands[slot].strides[axis];
         if (kind == STRIDE_ZERO)
             continue;
-        buffer_printf(emitter->out, "%s(OFFSET)axis%u", plus, axis);
+        buffer_printf(emitter->out, "%sCAST(OFFSET, axis%u)", plus, axis);
         if (kind == STRIDE_ANY) {
             buffer_string(emitter->out, " * ");
             emit_stride(emitter, slot, axis);
@@ -97,13 +97,13 @@ void emit_axes(const struct emitter *emitter, const char *index, unsigned first,
         unsigned size = emitter->scalars.sizes + axis;
         snprintf(names[axis], sizeof names[axis], "above%u", axis);
         if (wide)
-            buffer_printf(out, "const INDEX above%u = %s / (INDEX)scalars.v[%u];\n", axis, rest,
-                          size);
+            buffer_printf(out, "const INDEX above%u = %s / CAST(INDEX, scalars.v[%u]);\n", axis,
+                          rest, size);
         else
             buffer_printf(out, "const INDEX above%u = divide(%s, scalars.v[%u]);\n", axis, rest,
                           emitter->scalars.divisors + axis);
-        buffer_printf(out, "const INDEX axis%u = %s - above%u * (INDEX)scalars.v[%u];\n", axis,
-                      rest, axis, size);
+        buffer_printf(out, "const INDEX axis%u = %s - above%u * CAST(INDEX, scalars.v[%u]);\n",
+                      axis, rest, axis, size);
         rest = names[axis];
     }
     buffer_printf(out, "const INDEX axis%u = %s;\n", first, rest);
@@ -116,10 +116,12 @@ void emit_constants(const struct emitter *emitter) {
             continue;
         unsigned scalar = emitter->scalars.constants + self->slot;
         if (self->type == VALUE_F32)
-            buffer_printf(emitter->out, "const float value%u = AS_FLOAT((UINT32)scalars.v[%u]);\n",
-                          i, scalar);
+            buffer_printf(emitter->out,
+                          "const float value%u = AS_FLOAT(CAST(UINT32, scalars.v[%u]));\n", i,
+                          scalar);
         else
-            buffer_printf(emitter->out, "const int value%u = (int)scalars.v[%u];\n", i, scalar);
+            buffer_printf(emitter->out, "const int value%u = CAST(int, scalars.v[%u]);\n", i,
+                          scalar);
     }
 }
 
@@ -127,8 +129,8 @@ void emit_row_pointers(const struct emitter *emitter) {
     const struct program *program = emitter->program;
     for (unsigned i = 0; i < program->operand_count; i++) {
         const struct program_operand *operand = &program->operands[i];
-        buffer_printf(emitter->out, "GLOBAL %s%s *row%u = operand%u + (",
-                      operand->stored ? "" : "const ", source_storage(operand->dtype), i, i);
+        buffer_printf(emitter->out, "%sPOINTER(%s) row%u = AT(operand%u, ",
+                      operand->stored ? "" : "CONST_", source_storage(operand->dtype), i, i);
         emit_offset(emitter, i, 0, emitter->passes.axis);
         buffer_string(emitter->out, ");\n");
     }

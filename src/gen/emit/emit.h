@@ -37,7 +37,7 @@ struct emitter {
     unsigned row_threads; /* threads of a row */
     bool keep;            /* as in passes_plan() */
     unsigned scratch;     /* words of shared memory that a reduction needs; 0: none */
-    bool partial;         /* some rows of the block may not exist: see `active` */
+    bool partial;         /* some rows of the block may not exist: see `inside` */
 };
 
 /* "float" or "int". */

@@ -33,9 +33,9 @@ static void emit_element(const struct emitter *emitter, unsigned slot) {
     enum stride_kind last = last_stride(emitter->program, slot);
     buffer_string(emitter->out, "offset");
     if (last == STRIDE_ONE)
-        buffer_string(emitter->out, " + (OFFSET)e");
+        buffer_string(emitter->out, " + CAST(OFFSET, e)");
     if (last == STRIDE_ANY) {
-        buffer_string(emitter->out, " + (OFFSET)e * ");
+        buffer_string(emitter->out, " + CAST(OFFSET, e) * ");
         emit_stride(emitter, slot, emitter->program->rank - 1);
     }
 }
@@ -63,8 +63,8 @@ static void emit_load(const struct emitter *emitter, const struct tile *tile, un
     }
     open_access(emitter, slot);
     if (whole(emitter, tile, slot)) {
-        buffer_printf(out, "LOAD_%s_%u(row%u + offset, kept%u + u * %u);\n}\n", dtype, vector, slot,
-                      i, vector);
+        buffer_printf(out, "LOAD_%s_%u(AT(row%u, offset), kept%u, u * %u);\n}\n", dtype, vector,
+                      slot, i, vector);
         return;
     }
     bool once = last_stride(program, slot) == STRIDE_ZERO;
@@ -88,8 +88,8 @@ static void emit_store(const struct emitter *emitter, const struct tile *tile, u
     const char *dtype = emit_dtype(emitter->program->operands[slot].dtype);
     open_access(emitter, slot);
     if (whole(emitter, tile, slot)) {
-        buffer_printf(out, "STORE_%s_%u(row%u + offset, stored%u);\n}\n", dtype, tile->vector, slot,
-                      i);
+        buffer_printf(out, "STORE_%s_%u(AT(row%u, offset), stored%u);\n}\n", dtype, tile->vector,
+                      slot, i);
         return;
     }
     buffer_printf(out, "UNROLL for (UINT32 e = 0; e < %u; e++)\nSTORE_%s(row%u, ", tile->vector,
@@ -144,7 +144,7 @@ static void emit_reduction(const struct emitter *emitter, unsigned i) {
     default:
         buffer_printf(emitter->out,
                       "if (AFTER_%s(sum%u, value%u))\n"
-                      "sum%u = value%u, index%u = (int)(at + e);\n",
+                      "sum%u = value%u, index%u = CAST(int, at + e);\n",
                       self->op == OP_REDUCE_ARGMAX ? "ARGMAX" : "ARGMIN", i, self->a, i, self->a,
                       i);
     }
@@ -159,8 +159,8 @@ static bool divides_by_one(const struct emitter *emitter, unsigned i) {
 void emit_divisors(const struct emitter *emitter, const bool wanted[PROGRAM_INSTRUCTIONS_MAX]) {
     for (unsigned i = 0; i < emitter->program->instruction_count; i++)
         if (wanted[i] && divides_by_one(emitter, i))
-            buffer_printf(emitter->out, "const struct divisor divisor%u = divisor_of(value%u);\n",
-                          i, emitter->program->instructions[i].b);
+            buffer_printf(emitter->out, "const DIVISOR divisor%u = divisor_of(value%u);\n", i,
+                          emitter->program->instructions[i].b);
 }
 
 /* Element `e` of vector `u`: its values in order. */
@@ -231,10 +231,10 @@ void emit_tile(const struct emitter *emitter, const struct tile *tile,
         if (wanted[i] && sums_floats(program, i))
             buffer_printf(out,
                           emitter->keep ? "sum%u += part%u;\n"
-                                        : "add_compensated(&sum%u, &carry%u, part%u);\n",
+                                        : "ADD_COMPENSATED(sum%u, carry%u, part%u);\n",
                           i, i, i);
     if (emitter->partial)
-        buffer_string(out, "if (active) {\n");
+        buffer_string(out, "if (inside) {\n");
     for (unsigned i = 0; i < program->instruction_count; i++)
         if (wanted[i] && program->instructions[i].op == OP_STORE)
             emit_store(emitter, tile, i);

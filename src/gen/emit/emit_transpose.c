@@ -23,14 +23,14 @@ void emit_transpose_load(const struct emitter *emitter, unsigned i) {
 static void open_squares(const struct emitter *emitter, unsigned axis) {
     struct buffer *out = emitter->out;
     unsigned last = emitter->program->rank - 1, sizes = emitter->scalars.sizes;
-    buffer_printf(out, "const INDEX size%u = (INDEX)scalars.v[%u];\n", axis, sizes + axis);
-    buffer_printf(out, "const INDEX size%u = (INDEX)scalars.v[%u];\n", last, sizes + last);
+    buffer_printf(out, "const INDEX size%u = CAST(INDEX, scalars.v[%u]);\n", axis, sizes + axis);
+    buffer_printf(out, "const INDEX size%u = CAST(INDEX, scalars.v[%u]);\n", last, sizes + last);
     buffer_printf(out, "const INDEX across%u = (size%u + 31) / 32;\n", axis, axis);
     buffer_printf(out, "const INDEX across%u = (size%u + 31) / 32;\n", last, last);
     buffer_printf(out, "const INDEX squares = across%u * across%u", axis, last);
     for (unsigned other = 0; other < last; other++)
         if (other != axis)
-            buffer_printf(out, " * (INDEX)scalars.v[%u]", sizes + other);
+            buffer_printf(out, " * CAST(INDEX, scalars.v[%u])", sizes + other);
     buffer_string(out, ";\nfor (INDEX square = BLOCK_X; square < squares; square += GRID_X) {\n"
                        "INDEX rest = square;\n");
     buffer_printf(out, "const INDEX first%u = rest %% across%u * 32;\nrest /= across%u;\n", last,
@@ -40,8 +40,8 @@ static void open_squares(const struct emitter *emitter, unsigned axis) {
     for (unsigned other = last; other-- > 0;)
         if (other != axis)
             buffer_printf(out,
-                          "const INDEX axis%u = rest %% (INDEX)scalars.v[%u];\n"
-                          "rest /= (INDEX)scalars.v[%u];\n",
+                          "const INDEX axis%u = rest %% CAST(INDEX, scalars.v[%u]);\n"
+                          "rest /= CAST(INDEX, scalars.v[%u]);\n",
                           other, sizes + other, sizes + other);
 }
 
@@ -67,15 +67,18 @@ static void emit_squares(const struct emitter *emitter, unsigned axis) {
     buffer_string(out, "}\n}\n");
 }
 
+void emit_transpose_shared(const struct emitter *emitter) {
+    for (unsigned i = 0; i < emitter->program->operand_count; i++)
+        if (emitter->across >> i & 1)
+            buffer_printf(emitter->out, "SHARED UINT32 square%u[32 * 33];\n", i);
+}
+
 void emit_transpose(const struct emitter *emitter, unsigned axis) {
     struct buffer *out = emitter->out;
     const struct program *program = emitter->program;
     unsigned last = program->rank - 1;
     bool wanted[PROGRAM_INSTRUCTIONS_MAX];
     passes_wanted(program, &emitter->passes, true, 0, wanted);
-    for (unsigned i = 0; i < program->operand_count; i++)
-        if (emitter->across >> i & 1)
-            buffer_printf(out, "SHARED UINT32 square%u[32 * 33];\n", i);
     emit_row_pointers(emitter);
     emit_uniform(emitter, 0);
     emit_divisors(emitter, wanted);

@@ -5,6 +5,8 @@
 
 #include "gen/emit/emit.h"
 
+/* Declares the squares of shared memory. */
+void emit_transpose_shared(const struct emitter *emitter);
 /* The body of the kernel; `axis` is the one along which those operands have their neighbors. */
 void emit_transpose(const struct emitter *emitter, unsigned axis);
 /* Loads instruction i's value of the element `u` from the square. */

@@ -57,9 +57,10 @@ static void emit_epilogue_value(struct buffer *out, const struct program *progra
     } else if (self->op == OP_CONSTANT) {
         unsigned scalar = first_scalar + source_program_scalars(program, NULL, NULL) -
                           program->constant_count + self->slot;
-        buffer_printf(
-            out, self->type == VALUE_F32 ? "AS_FLOAT((UINT32)scalars.v[%u])" : "(int)scalars.v[%u]",
-            scalar);
+        buffer_printf(out,
+                      self->type == VALUE_F32 ? "AS_FLOAT(CAST(UINT32, scalars.v[%u]))"
+                                              : "CAST(int, scalars.v[%u])",
+                      scalar);
     } else if (self->op == OP_ACCUMULATOR) {
         buffer_string(out, "epilogue_accumulator");
     } else {

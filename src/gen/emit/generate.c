@@ -12,16 +12,18 @@
 
 /* The prelude's macros are passed by name: they are expanded when the kernel is compiled. */
 static const char random_text[] = TEXT_OF(
-    RANDOM_FUNCTIONS(INLINE, CONSTANT_TABLE, int, UINT32, INT64, UINT64, LEADING_ZEROS)) "\n";
-static const char arange_text[] = TEXT_OF(ARANGE_FUNCTIONS(INLINE, int, INT64)) "\n";
+    RANDOM_FUNCTIONS(INLINE, CONSTANT_TABLE, CAST, int, UINT32, INT64, UINT64, LEADING_ZEROS)) "\n";
+static const char arange_text[] = TEXT_OF(ARANGE_FUNCTIONS(INLINE, CAST, int, INT64)) "\n";
 
 /* Neighboring threads look up different rows, which CUDA's constant memory would serialize:
- * there the table is in global memory. */
+ * there the table is in global memory. Lavapipe copies a constant table at each
+ * access, so on a CPU it is a variable. */
 static const char *const language_macros[] = {
     [LANGUAGE_CUDA] = "#define CONSTANT_TABLE __device__ const\n"
                       "#define LEADING_ZEROS(x) ((UINT32)__clz((int)(x)))\n",
     [LANGUAGE_OPENCL] = "#define CONSTANT_TABLE __constant\n#define LEADING_ZEROS(x) clz(x)\n",
     [LANGUAGE_METAL] = "#define CONSTANT_TABLE constant\n#define LEADING_ZEROS(x) clz(x)\n",
+    [LANGUAGE_GLSL] = "#define LEADING_ZEROS(x) uint(31 - findMSB(x))\n",
 };
 
 enum { THREADS = 256, BLOCKS_PER_UNIT = 16 };
@@ -69,7 +71,8 @@ static const struct {
 
 static void emit_value(struct buffer *out, enum generate_kind kind, enum ridge_dtype type) {
     if (kind != GENERATE_ARANGE) {
-        buffer_string(out, "UINT64 bits = random_bits((UINT64)scalars.v[1], (UINT64)i);\n");
+        buffer_string(out,
+                      "UINT64 bits = random_bits(CAST(UINT64, scalars.v[1]), CAST(UINT64, i));\n");
         if (kind == GENERATE_RAND)
             buffer_printf(out, "float value = random_uniform(bits, %d);\n",
                           random_limit(element_types[type].precision));
@@ -77,13 +80,13 @@ static void emit_value(struct buffer *out, enum generate_kind kind, enum ridge_d
             buffer_string(out, "float value = random_normal(bits);\n");
         return;
     }
-    buffer_string(out, "INT64 fixed = arange_fixed(scalars.v[1], scalars.v[2], scalars.v[3], "
+    buffer_string(out, "INT64 scaled = arange_fixed(scalars.v[1], scalars.v[2], scalars.v[3], "
                        "scalars.v[4], i);\n");
     if (value_type_of(type) == VALUE_F32)
-        buffer_string(out, "float value = (float)fixed * "
-                           "AS_FLOAT((UINT32)(127 - (int)scalars.v[5]) << 23);\n");
+        buffer_string(out, "float value = CAST(float, scaled) * "
+                           "AS_FLOAT(CAST(UINT32, 127 - CAST(int, scalars.v[5])) << 23);\n");
     else
-        buffer_printf(out, "int value = arange_whole(fixed, scalars.v[5])%s;\n",
+        buffer_printf(out, "int value = arange_whole(scaled, scalars.v[5])%s;\n",
                       type == RIDGE_U8 ? " & 255" : "");
 }
 
@@ -98,22 +101,26 @@ bool source_generate_values_code(const struct kernel_spec *spec,
             status, STATUS_USAGE,
             "numbers cannot be generated as %s; generate them as f32 and quantize them",
             ridge_dtype_name(type));
-    source_prelude(out, device->language, false);
+    source_prelude(out, device);
     buffer_string(out, language_macros[device->language]);
+    if (device->language == LANGUAGE_GLSL)
+        buffer_printf(out, "#define CONSTANT_TABLE%s\n", device->is_gpu ? " const" : "");
     buffer_string(out, kind == GENERATE_ARANGE ? arange_text : random_text);
     struct source_parameter result = {
         .name = "result", .dtype = type, .stored = true, .no_alias = true};
-    source_kernel_begin(out, device->language,
-                        &(struct source_kernel){
-                            .name = generated->name,
-                            .buffers = &result,
-                            .buffer_count = 1,
-                            .scalar_count = kind == GENERATE_ARANGE ? 6 : 2,
-                            .threads = THREADS,
-                        });
-    buffer_string(out, "INT64 stride = (INT64)GRID_X * THREADS_X;\n"
-                       "for (INT64 i = (INT64)BLOCK_X * THREADS_X + THREAD_X; i < scalars.v[0]; "
-                       "i += stride) {\n");
+    struct source_kernel kernel = {
+        .name = generated->name,
+        .buffers = &result,
+        .buffer_count = 1,
+        .scalar_count = kind == GENERATE_ARANGE ? 6 : 2,
+        .threads = THREADS,
+    };
+    source_kernel_begin(out, device, &kernel);
+    source_kernel_body(out, device, &kernel);
+    buffer_string(out,
+                  "INT64 stride = CAST(INT64, GRID_X) * THREADS_X;\n"
+                  "for (INT64 i = CAST(INT64, BLOCK_X) * THREADS_X + THREAD_X; i < scalars.v[0]; "
+                  "i += stride) {\n");
     emit_value(out, kind, type);
     buffer_printf(out, "%s(result, i, value);\n}\n}\n", element_types[type].store);
     return true;

@@ -175,9 +175,10 @@ static void operand_macros(struct buffer *out, char letter, enum ridge_dtype typ
     buffer_printf(out, "#define TYPE_%c %s\n", letter, source_storage(type));
     buffer_printf(out, "#define LOAD_%c(p, i) LOAD_%s(p, i)\n", letter, name);
     for (int width = 2; width <= 8; width *= 2)
-        buffer_printf(out, "#define LOAD_%c_%d(p, x) LOAD_%s_%d(p, x)\n", letter, width, name,
-                      width);
-    buffer_printf(out, "#define LOAD_%c_1(p, x) ((x)[0] = LOAD_%s(p, 0))\n", letter, name);
+        buffer_printf(out, "#define LOAD_%c_%d(p, x, first) LOAD_%s_%d(p, x, first)\n", letter,
+                      width, name, width);
+    buffer_printf(out, "#define LOAD_%c_1(p, x, first) ((x)[first] = LOAD_%s(p, 0))\n", letter,
+                  name);
 }
 
 static const char *const scalar_names[MATMUL_SCALARS] = {
@@ -197,7 +198,8 @@ void source_matmul_macros(struct buffer *out, const struct kernel_spec *spec) {
 }
 
 void source_matmul_begin(const struct kernel_spec *spec, const struct device_capabilities *device,
-                         struct kernel_generated *generated, unsigned blocks_per_unit) {
+                         struct kernel_generated *generated, unsigned blocks_per_unit,
+                         const unsigned char *file, const char *shared) {
     bool swapped = spec->choices[MATMUL_SWAPPED];
     struct source_parameter buffers[2 + PROGRAM_OPERANDS_MAX] = {
         {.name = swapped ? "b" : "a", .dtype = spec->types[0]},
@@ -213,7 +215,10 @@ void source_matmul_begin(const struct kernel_spec *spec, const struct device_cap
         .blocks_per_unit = blocks_per_unit,
         .dynamic_shared = generated->code.shared_max > 0,
     };
-    source_kernel_begin(&generated->source, device->language, &kernel);
+    source_kernel_begin(&generated->source, device, &kernel);
+    if (shared)
+        source_section(&generated->source, file, shared);
+    source_kernel_body(&generated->source, device, &kernel);
 }
 
 void source_matmul_epilogue(struct buffer *out, const struct kernel_spec *spec,

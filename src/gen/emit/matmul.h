@@ -63,9 +63,11 @@ extern const struct matmul_kernel matmul_tiled, matmul_simdgroup, matmul_skinny_
 void source_matmul_macros(struct buffer *out, const struct kernel_spec *spec);
 
 /* The kernel's head, with the pointers a and b and the epilogue's operands, and dynamic shared
- * memory if the code of `generated` needs it. */
+ * memory if the code of `generated` needs it. `shared` is the section of `file` that declares
+ * shared arrays, or NULL. */
 void source_matmul_begin(const struct kernel_spec *spec, const struct device_capabilities *device,
-                         struct kernel_generated *generated, unsigned blocks_per_unit);
+                         struct kernel_generated *generated, unsigned blocks_per_unit,
+                         const unsigned char *file, const char *shared);
 
 /* The epilogue of one element, at integers of the kernel called batch, row and column. */
 void source_matmul_epilogue(struct buffer *out, const struct kernel_spec *spec,

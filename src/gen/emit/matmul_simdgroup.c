@@ -66,7 +66,7 @@ static void matmul_simdgroup_code(const struct kernel_spec *spec,
     buffer_printf(out, "#define TILE_TYPE %s\n", element_names[spec->choices[ELEMENT]]);
     source_section(out, embedded_matmul_tiled_cl, "macros");
     source_section(out, embedded_matmul_simdgroup_cl, "macros");
-    source_matmul_begin(spec, device, generated, 0);
+    source_matmul_begin(spec, device, generated, 0, embedded_matmul_simdgroup_cl, "shared");
     source_section(out, embedded_matmul_simdgroup_cl, "body");
     source_matmul_epilogue(out, spec, device, "stage[e]");
     source_section(out, embedded_matmul_simdgroup_cl, "end");

@@ -45,7 +45,7 @@ static int32_t rows_of(int64_t m) {
 
 /* Without shuffles all sums go through shared memory, so use fewer threads. */
 static int32_t threads_of(const struct device_capabilities *device) {
-    int32_t max = device->language == LANGUAGE_CUDA ? 256 : 128;
+    int32_t max = source_subgroup(device) > 1 ? 256 : 128;
     return (int32_t)device->block_max >= max ? max : device->block_max >= 64 ? 64 : 1;
 }
 
@@ -108,9 +108,9 @@ static bool matmul_skinny_plan_columns(const struct matmul_work *work,
 
 static void define_loads(struct buffer *out, const struct kernel_spec *spec) {
     int vector = spec->choices[VECTOR];
-    buffer_printf(out, "#define LOAD_B_VECTOR(p, x) LOAD_B_%d(p, x)\n", vector);
+    buffer_printf(out, "#define LOAD_B_VECTOR(p, x) LOAD_B_%d(p, x, 0)\n", vector);
     if (spec->choices[A_VECTOR])
-        buffer_printf(out, "#define LOAD_A_VECTOR(p, x) LOAD_A_%d(p, x)\n", vector);
+        buffer_printf(out, "#define LOAD_A_VECTOR(p, x) LOAD_A_%d(p, x, 0)\n", vector);
     else
         source_section(out, embedded_matmul_skinny_cl, "gather_a");
 }
@@ -129,9 +129,9 @@ static void matmul_skinny_code_rows(const struct kernel_spec *spec,
     struct buffer *out = &generated->source;
     define(out, spec);
     source_section(out, embedded_matmul_skinny_cl, "rows_macros");
-    source_matmul_begin(spec, device, generated, 0);
+    source_matmul_begin(spec, device, generated, 0, embedded_matmul_skinny_cl, "rows_shared");
     source_section(out, embedded_matmul_skinny_cl, "rows");
-    source_matmul_epilogue(out, spec, device, "sums[row][e % COLUMNS]");
+    source_matmul_epilogue(out, spec, device, "sums[e / COLUMNS][e % COLUMNS]");
     source_section(out, embedded_matmul_skinny_cl, "end");
 }
 
@@ -142,7 +142,7 @@ static void matmul_skinny_code_columns(const struct kernel_spec *spec,
     define(out, spec);
     source_define(out, "LANES", spec->choices[LANES]);
     source_section(out, embedded_matmul_skinny_cl, "columns_macros");
-    source_matmul_begin(spec, device, generated, 0);
+    source_matmul_begin(spec, device, generated, 0, embedded_matmul_skinny_cl, "columns_shared");
     source_section(out, embedded_matmul_skinny_cl, "columns");
     source_lanes_tail(out);
     source_matmul_epilogue(out, spec, device, "total");

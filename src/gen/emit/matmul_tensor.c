@@ -109,7 +109,7 @@ static void matmul_tensor_code(const struct kernel_spec *spec,
     source_section(out, embedded_matmul_tensor_cl, "load_a");
     if (rows)
         source_section(out, embedded_matmul_tensor_cl, "rows_load");
-    source_matmul_begin(spec, device, generated, 0);
+    source_matmul_begin(spec, device, generated, 0, NULL, NULL);
     source_section(out, embedded_matmul_tensor_cl, "head");
     source_section(out, embedded_matmul_tensor_cl, rows ? "rows" : "columns");
     source_section(out, embedded_matmul_tensor_cl, "tail");

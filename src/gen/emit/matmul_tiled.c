@@ -78,7 +78,7 @@ static void matmul_tiled_code(const struct kernel_spec *spec,
     source_define(out, "A_ALONG_K", spec->choices[A_ALONG_K]);
     source_define(out, "B_ALONG_K", spec->choices[B_ALONG_K]);
     source_section(out, embedded_matmul_tiled_cl, "macros");
-    source_matmul_begin(spec, device, generated, 0);
+    source_matmul_begin(spec, device, generated, 0, embedded_matmul_tiled_cl, "shared");
     source_section(out, embedded_matmul_tiled_cl, "body");
     source_matmul_epilogue(out, spec, device, "sum[i][j]");
     source_section(out, embedded_matmul_tiled_cl, "end");

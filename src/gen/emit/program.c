@@ -20,11 +20,12 @@ static void emit_map(const struct emitter *emitter, const struct kernel_spec *sp
     emit_row_pointers(emitter);
     emit_uniform(emitter, 0);
     emit_divisors(emitter, wanted);
-    buffer_printf(out, "const INDEX count = (INDEX)scalars.v[%u];\n", emitter->scalars.count);
+    buffer_printf(out, "const INDEX count = CAST(INDEX, scalars.v[%u]);\n", emitter->scalars.count);
     buffer_printf(out, "const INDEX end = count - count %% %u;\n", schedule->vector);
     unsigned step = schedule->threads * schedule->per_thread * schedule->vector;
     buffer_printf(out,
-                  "for (INDEX base = (INDEX)BLOCK_X * %u; base < end; base += (INDEX)GRID_X * %u) "
+                  "for (INDEX base = CAST(INDEX, BLOCK_X) * %u; base < end; base += CAST(INDEX, "
+                  "GRID_X) * %u) "
                   "{\n",
                   step, step);
     char position[64];
@@ -87,7 +88,8 @@ static void emit_accumulators(const struct emitter *emitter, unsigned pass) {
         enum value_type type = program->instructions[program->instructions[i].a].type;
         buffer_printf(out, "%s sum%u = %s;\n", emit_type(type), i, identity(op, type));
         if (is_choice(op))
-            buffer_printf(out, "int index%u = (int)lane * %u;\n", i, program->schedule.vector);
+            buffer_printf(out, "int index%u = CAST(int, lane) * %u;\n", i,
+                          program->schedule.vector);
         if (!emitter->keep && op == OP_REDUCE_SUM && type == VALUE_F32)
             buffer_printf(out, "float carry%u = 0.0f;\n", i);
     }
@@ -108,14 +110,10 @@ static void emit_results(const struct emitter *emitter, unsigned pass, unsigned 
             continue;
         }
         const char *suffix = program->instructions[self->a].type == VALUE_I32 ? "_INT" : "";
-        buffer_printf(out, "group_%s%s(sum%u, ", reduction_word(self->op), suffix, i);
+        buffer_printf(out, "GROUP_%s%s(sum%u, ", reduction_word(self->op), suffix, i);
         if (is_choice(self->op))
             buffer_printf(out, "index%u, ", i);
-        buffer_printf(out, "%u, ", emitter->row_threads);
-        if (emitter->scratch)
-            buffer_printf(out, "scratch%u, THREAD_X);\n", (*number)++ % 2);
-        else
-            buffer_string(out, "(IN_SHARED UINT32 *)0, THREAD_X);\n");
+        buffer_printf(out, "%u, %u);\n", emitter->row_threads, (*number)++ % 2);
     }
 }
 
@@ -160,7 +158,7 @@ static void emit_row_stores(const struct emitter *emitter) {
         if (self->op != OP_STORE || !passes_row_store(program, &emitter->passes, i))
             continue;
         buffer_printf(out, "if (lane == 0%s)\nSTORE_%s(row%u, 0, value%u);\n",
-                      emitter->partial ? " && active" : "",
+                      emitter->partial ? " && inside" : "",
                       emit_dtype(program->operands[self->slot].dtype), self->slot, self->a);
     }
 }
@@ -172,8 +170,8 @@ static void emit_row_index(const struct emitter *emitter) {
     buffer_printf(out, "const UINT32 lane = THREAD_X %% %u;\n", emitter->row_threads);
     if (emitter->partial)
         buffer_printf(out,
-                      "const int active = first + THREAD_X / %u < rows;\n"
-                      "const INDEX row = active ? first + THREAD_X / %u : rows - 1;\n",
+                      "const bool inside = first + THREAD_X / %u < rows;\n"
+                      "const INDEX row = inside ? first + THREAD_X / %u : rows - 1;\n",
                       emitter->row_threads, emitter->row_threads);
     else
         buffer_string(out, "const INDEX row = first;\n");
@@ -183,12 +181,11 @@ static void emit_row_index(const struct emitter *emitter) {
 static void emit_rows(const struct emitter *emitter, const struct kernel_spec *spec) {
     struct buffer *out = emitter->out;
     unsigned in_block = schedule_rows(&spec->program.schedule), number = 0;
-    buffer_printf(out, "const INDEX rows = (INDEX)scalars.v[%u];\n", emitter->scalars.rows);
-    buffer_printf(out, "const INDEX count = (INDEX)scalars.v[%u];\n", emitter->scalars.count);
-    for (unsigned i = 0; emitter->scratch && i < 2 && i < emitter->passes.reductions; i++)
-        buffer_printf(out, "SHARED UINT32 scratch%u[%u];\n", i, emitter->scratch);
+    buffer_printf(out, "const INDEX rows = CAST(INDEX, scalars.v[%u]);\n", emitter->scalars.rows);
+    buffer_printf(out, "const INDEX count = CAST(INDEX, scalars.v[%u]);\n", emitter->scalars.count);
     buffer_printf(out,
-                  "for (INDEX first = (INDEX)BLOCK_X * %u; first < rows; first += (INDEX)GRID_X * "
+                  "for (INDEX first = CAST(INDEX, BLOCK_X) * %u; first < rows; first += "
+                  "CAST(INDEX, GRID_X) * "
                   "%u) {\n",
                   in_block, in_block);
     emit_row_index(emitter);
@@ -208,8 +205,9 @@ static void emit_rows(const struct emitter *emitter, const struct kernel_spec *s
 }
 
 /* Words of each scratch array. */
-static unsigned scratch_words(const struct emitter *emitter, enum device_language language) {
-    unsigned subgroup = language == LANGUAGE_OPENCL ? 1 : 32;
+static unsigned scratch_words(const struct emitter *emitter,
+                              const struct device_capabilities *device) {
+    unsigned subgroup = source_subgroup(device);
     if (emitter->passes.reductions == 0 || emitter->row_threads <= subgroup)
         return 0;
     unsigned threads = emitter->program->schedule.threads;
@@ -218,7 +216,7 @@ static unsigned scratch_words(const struct emitter *emitter, enum device_languag
 
 /* The specification's program must be scheduled. */
 static void emit_kernel(struct buffer *out, const struct kernel_spec *spec, const char *name,
-                        enum device_language language) {
+                        const struct device_capabilities *device) {
     const struct program *program = &spec->program;
     const struct program_schedule *schedule = &program->schedule;
     struct emitter emitter = {
@@ -231,18 +229,25 @@ static void emit_kernel(struct buffer *out, const struct kernel_spec *spec, cons
         .partial = schedule->kind != SCHEDULE_MAP && schedule_rows(schedule) > 1};
     passes_plan(program, emitter.keep, &emitter.passes);
     scalar_layout_make(program, &emitter.scalars);
-    emitter.scratch = scratch_words(&emitter, language);
+    emitter.scratch = scratch_words(&emitter, device);
 
     struct source_parameter parameters[PROGRAM_OPERANDS_MAX];
     source_program_parameters(program, parameters);
-    buffer_string(out, schedule->wide ? "typedef UINT64 INDEX;\ntypedef INT64 OFFSET;\n"
-                                      : "typedef UINT32 INDEX;\ntypedef int OFFSET;\n");
-    source_kernel_begin(out, language,
-                        &(struct source_kernel){.name = name,
-                                                .buffers = parameters,
-                                                .buffer_count = program->operand_count,
-                                                .scalar_count = emitter.scalars.total,
-                                                .threads = schedule->threads});
+    buffer_string(out, schedule->wide ? "#define INDEX UINT64\n#define OFFSET INT64\n"
+                                      : "#define INDEX UINT32\n#define OFFSET int\n");
+    struct source_kernel kernel = {
+        .name = name,
+        .buffers = parameters,
+        .buffer_count = program->operand_count,
+        .scalar_count = emitter.scalars.total,
+        .threads = schedule->threads,
+        .scratch_words = emitter.scratch,
+        .scratch_arrays = emitter.passes.reductions > 1 ? 2 : 1,
+    };
+    source_kernel_begin(out, device, &kernel);
+    if (emitter.across)
+        emit_transpose_shared(&emitter);
+    source_kernel_body(out, device, &kernel);
     emit_constants(&emitter);
     if (emitter.across)
         emit_transpose(&emitter, (unsigned)spec->choices[CHOICE_ACROSS_AXIS]);
@@ -375,7 +380,7 @@ bool source_program(const struct program *program, const struct program_shape *s
 
 bool source_program_code(const struct kernel_spec *spec, const struct device_capabilities *device,
                          struct kernel_generated *generated, struct status *status) {
-    source_prelude(&generated->source, device->language, false);
-    emit_kernel(&generated->source, spec, generated->name, device->language);
+    source_prelude(&generated->source, device);
+    emit_kernel(&generated->source, spec, generated->name, device);
     return buffer_ok(&generated->source, status);
 }

@@ -50,7 +50,10 @@ bool source_quantize_code(const struct kernel_spec *spec, const struct device_ca
         .scalar_count = 1,
         .threads = q4 ? Q4_K_THREADS : Q8_0_THREADS,
     };
-    source_kernel_begin(out, device->language, &kernel);
+    source_kernel_begin(out, device, &kernel);
+    if (q4)
+        source_section(out, embedded_quantize_cl, "q4_k_shared");
+    source_kernel_body(out, device, &kernel);
     if (q4) {
         source_section(out, embedded_quantize_cl, "q4_k_fit");
         source_section(out, embedded_quantize_cl, "q4_k_store");

@@ -89,7 +89,8 @@ static void matmul_quantized_code(const struct kernel_spec *spec,
     source_define(out, "BLOCK_BYTES", q4 ? 144 : 34);
     source_section(out, embedded_quantized_cl, "macros");
     source_section(out, embedded_quantized_cl, spec->choices[A_VECTOR] ? "vector" : "gather");
-    source_matmul_begin(spec, device, generated, q4 ? 0 : q8_0_blocks(spec->choices[ROWS]));
+    source_matmul_begin(spec, device, generated, q4 ? 0 : q8_0_blocks(spec->choices[ROWS]),
+                        embedded_quantized_cl, "shared");
     source_section(out, embedded_quantized_cl, "head");
     if (q4)
         source_section(out, embedded_quantized_cl, "q4_k");

@@ -97,7 +97,7 @@ static void matmul_quantized_tensor_code(const struct kernel_spec *spec,
     source_section(out, embedded_quantized_tensor_cl, "load");
     int32_t x_rows = spec->choices[ROWS] * spec->choices[PARTS];
     generated->code.shared_max = (uint32_t)(spec->choices[STAGE] * stage_bytes(x_rows));
-    source_matmul_begin(spec, device, generated, 1);
+    source_matmul_begin(spec, device, generated, 1, NULL, NULL);
     source_section(out, embedded_quantized_tensor_cl, "head");
     source_section(out, embedded_quantized_tensor_cl, "stage");
     source_section(out, embedded_quantized_tensor_cl, "loop");

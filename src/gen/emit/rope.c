@@ -88,7 +88,8 @@ bool source_rope_code(const struct kernel_spec *spec, const struct device_capabi
         .scalar_count = FIXED_SCALARS + (unsigned)spec->choices[1],
         .threads = THREADS,
     };
-    source_kernel_begin(out, device->language, &kernel);
+    source_kernel_begin(out, device, &kernel);
+    source_kernel_body(out, device, &kernel);
     source_section(out, embedded_rope_cl, "body");
     return true;
 }

@@ -23,7 +23,7 @@ bool source_wkv7(const struct wkv7_work *work, const struct device_capabilities 
                            (long long)work->width, (long long)widest);
     int32_t width = (int32_t)work->width, lanes = 1, rows = 16;
     /* Without shuffles a sum over lanes costs more than it gains. */
-    if (device->language == LANGUAGE_CUDA && device->subgroup >= 4)
+    if (source_subgroup(device) >= 4)
         lanes = width >= 128 ? 8 : width >= 16 ? 4 : 1;
     while (rows > 1 && rows / 2 >= width)
         rows /= 2;
@@ -74,8 +74,12 @@ bool source_wkv7_code(const struct kernel_spec *spec, const struct device_capabi
         .buffer_count = 9,
         .scalar_count = 3,
         .threads = (unsigned)spec->choices[THREADS],
+        .scratch_words = (unsigned)spec->choices[THREADS],
+        .scratch_arrays = 2,
     };
-    source_kernel_begin(out, device->language, &kernel);
+    source_kernel_begin(out, device, &kernel);
+    source_section(out, embedded_wkv7_cl, "shared");
+    source_kernel_body(out, device, &kernel);
     source_section(out, embedded_wkv7_cl, "body");
     return true;
 }

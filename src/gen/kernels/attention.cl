@@ -7,13 +7,13 @@
 #define HEADS_PER_KV (scalars.v[1] / scalars.v[2])
 #define QUERIES scalars.v[3]
 #define KEYS scalars.v[4]
-#define SCALE AS_FLOAT((UINT32)scalars.v[5])
+#define SCALE AS_FLOAT(CAST(UINT32, scalars.v[5]))
 #define Q_STRIDE(i) scalars.v[6 + (i)]
 #define K_STRIDE(i) scalars.v[9 + (i)]
 #define V_STRIDE(i) scalars.v[12 + (i)]
 // The end of the keys visible to query i.
-#define KEYS_SEEN(i) (CAUSAL ? KEYS - QUERIES + (i) + 1 : KEYS)
-INLINE void load_piece(GLOBAL const TYPE *p, PRIVATE float *x, bool aligned) {
+#define KEYS_SEEN(i) (CAUSAL != 0 ? KEYS - QUERIES + (i) + 1 : KEYS)
+INLINE void load_piece(CONST_POINTER(TYPE) p, PRIVATE_ARRAY(float, x, VECTOR), bool aligned) {
     if (aligned) {
         LOAD_VECTOR(p, x);
     } else {
@@ -21,7 +21,7 @@ INLINE void load_piece(GLOBAL const TYPE *p, PRIVATE float *x, bool aligned) {
             x[i] = LOAD(p, i);
     }
 }
-#define ALIGNED(p) (((UINT64)(p) & (VECTOR * sizeof(TYPE) - 1)) == 0)
+#define ALIGNED(p) ((ADDRESS(p) & (VECTOR * TYPE_BYTES - 1)) == 0)
 // exp(x - greatest), where both may be minus infinity.
 #define EXP_BELOW(x, greatest) ((x) == -INFINITE ? 0.0f : EXP((x) - (greatest)))
 
@@ -33,22 +33,23 @@ INLINE void load_piece(GLOBAL const TYPE *p, PRIVATE float *x, bool aligned) {
 #define PIECE_AT(i) ((lane + (i) * LANES) * VECTOR < WIDTH ? (lane + (i) * LANES) * VECTOR : 0)
 #define HAS_PIECE(i) ((lane + (i) * LANES) * VECTOR < WIDTH)
 
-// section: query
+// section: query_shared
 SHARED float sums[GROUPS][WIDTH];
 SHARED float greatest_of[GROUPS], total_of[GROUPS];
-SHARED UINT32 scratch[2][THREADS];
-int self = (int)THREAD_X, lane = self % LANES, group = self / LANES;
+
+// section: query
+int self = CAST(int, THREAD_X), lane = self % LANES, group = self / LANES;
 bool aligned = ALIGNED(q) && ALIGNED(k) && ALIGNED(v);
 for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {
     INT64 query = task % QUERIES, head = task / QUERIES % HEADS, batch = task / QUERIES / HEADS;
     INT64 kv_head = head / HEADS_PER_KV, seen = KEYS_SEEN(query);
-    GLOBAL const TYPE *q_line =
-        q + batch * Q_STRIDE(0) + head * Q_STRIDE(1) + query * Q_STRIDE(2);
-    GLOBAL const TYPE *k_head = k + batch * K_STRIDE(0) + kv_head * K_STRIDE(1);
-    GLOBAL const TYPE *v_head = v + batch * V_STRIDE(0) + kv_head * V_STRIDE(1);
+    CONST_POINTER(TYPE) q_line =
+        AT(q, batch * Q_STRIDE(0) + head * Q_STRIDE(1) + query * Q_STRIDE(2));
+    CONST_POINTER(TYPE) k_head = AT(k, batch * K_STRIDE(0) + kv_head * K_STRIDE(1));
+    CONST_POINTER(TYPE) v_head = AT(v, batch * V_STRIDE(0) + kv_head * V_STRIDE(1));
     float of_q[PIECES][VECTOR], sum[PIECES][VECTOR], greatest = -INFINITE, total = 0.0f;
     UNROLL for (int i = 0; i < PIECES; i++) {
-        load_piece(q_line + PIECE_AT(i), of_q[i], aligned);
+        load_piece(AT(q_line, PIECE_AT(i)), of_q[i], aligned);
         UNROLL for (int j = 0; j < VECTOR; j++) {
             of_q[i][j] = HAS_PIECE(i) ? of_q[i][j] * SCALE : 0.0f;
             sum[i][j] = 0.0f;
@@ -58,23 +59,23 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {
         float score[STEPS], of_v[STEPS][PIECES][VECTOR], before = greatest;
         UNROLL for (int s = 0; s < STEPS; s++) {
             INT64 key = first + s * GROUPS + group;
-            GLOBAL const TYPE *k_line = k_head + (key < seen ? key : 0) * K_STRIDE(2);
+            CONST_POINTER(TYPE) k_line = AT(k_head, (key < seen ? key : 0) * K_STRIDE(2));
             score[s] = 0.0f;
             UNROLL for (int i = 0; i < PIECES; i++) {
                 float of_k[VECTOR];
-                load_piece(k_line + PIECE_AT(i), of_k, aligned);
+                load_piece(AT(k_line, PIECE_AT(i)), of_k, aligned);
                 UNROLL for (int j = 0; j < VECTOR; j++)
                     score[s] = FMA(of_q[i][j], of_k[j], score[s]);
             }
         }
         UNROLL for (int s = 0; s < STEPS; s++) {
             INT64 key = first + s * GROUPS + group;
-            GLOBAL const TYPE *v_line = v_head + (key < seen ? key : 0) * V_STRIDE(2);
+            CONST_POINTER(TYPE) v_line = AT(v_head, (key < seen ? key : 0) * V_STRIDE(2));
             UNROLL for (int i = 0; i < PIECES; i++)
-                load_piece(v_line + PIECE_AT(i), of_v[s][i], aligned);
+                load_piece(AT(v_line, PIECE_AT(i)), of_v[s][i], aligned);
         }
         UNROLL for (int s = 0; s < STEPS; s++) {
-            score[s] = GROUP_SUM(score[s], LANES, scratch[s % 2]);
+            score[s] = GROUP_SUM(score[s], LANES, s % 2);
             if (first + s * GROUPS + group >= seen)
                 score[s] = -INFINITE;
             greatest = MAX_NAN(greatest, score[s]);
@@ -129,16 +130,17 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {
     for (int e = self * VECTOR; e < TILE * WIDTH; e += THREADS * VECTOR) { \
         float piece[VECTOR]; \
         INT64 line = (first) + e / WIDTH; \
-        load_piece((head) + (line < (end) ? line : 0) * (stride) + e % WIDTH, piece, aligned); \
+        load_piece(AT(head, (line < (end) ? line : 0) * (stride) + e % WIDTH), piece, aligned); \
         UNROLL for (int j = 0; j < VECTOR; j++) \
             tile[e / WIDTH][e % WIDTH + j] = line < (end) ? piece[j] * (factor) : 0.0f; \
     }
 
-// section: tile_head
+// section: tile_shared
 SHARED float of_q[TILE][WIDTH + 1], of_kv[TILE][WIDTH + 1], scores[TILE][TILE + 1];
 SHARED float greatest[TILE], total[TILE], keep[TILE];
-SHARED UINT32 scratch[2][THREADS];
-int self = (int)THREAD_X, down = self / ACROSS, across = self % ACROSS;
+
+// section: tile_head
+int self = CAST(int, THREAD_X), down = self / ACROSS, across = self % ACROSS;
 bool aligned = ALIGNED(q) && ALIGNED(k) && ALIGNED(v);
 INT64 tiles = (QUERIES + TILE - 1) / TILE;
 for (INT64 task = BLOCK_X; task < BATCHES * HEADS * tiles; task += GRID_X) {
@@ -146,9 +148,9 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * tiles; task += GRID_X) {
     INT64 first_query = (tiles - 1 - task / (BATCHES * HEADS)) * TILE;
     INT64 line = task % (BATCHES * HEADS), head = line % HEADS, batch = line / HEADS;
     INT64 kv_head = head / HEADS_PER_KV;
-    GLOBAL const TYPE *q_head = q + batch * Q_STRIDE(0) + head * Q_STRIDE(1);
-    GLOBAL const TYPE *k_head = k + batch * K_STRIDE(0) + kv_head * K_STRIDE(1);
-    GLOBAL const TYPE *v_head = v + batch * V_STRIDE(0) + kv_head * V_STRIDE(1);
+    CONST_POINTER(TYPE) q_head = AT(q, batch * Q_STRIDE(0) + head * Q_STRIDE(1));
+    CONST_POINTER(TYPE) k_head = AT(k, batch * K_STRIDE(0) + kv_head * K_STRIDE(1));
+    CONST_POINTER(TYPE) v_head = AT(v, batch * V_STRIDE(0) + kv_head * V_STRIDE(1));
     INT64 last_query = first_query + TILE <= QUERIES ? first_query + TILE - 1 : QUERIES - 1;
     INT64 end = KEYS_SEEN(last_query);
     LOAD_TILE(of_q, q_head, Q_STRIDE(2), first_query, QUERIES, SCALE)
@@ -190,12 +192,12 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * tiles; task += GRID_X) {
         float most = greatest[row], part = 0.0f;
         for (int c = self % ROW_LANES; c < TILE; c += ROW_LANES)
             most = MAX_NAN(most, scores[row][c]);
-        most = GROUP_MAX(most, ROW_LANES, scratch[0]);
+        most = GROUP_MAX(most, ROW_LANES, 0);
         for (int c = self % ROW_LANES; c < TILE; c += ROW_LANES) {
             scores[row][c] = EXP_BELOW(scores[row][c], most);
             part += scores[row][c];
         }
-        part = GROUP_SUM(part, ROW_LANES, scratch[1]);
+        part = GROUP_SUM(part, ROW_LANES, 1);
         BARRIER();
         if (self % ROW_LANES == 0) {
             keep[row] = EXP_BELOW(greatest[row], most);

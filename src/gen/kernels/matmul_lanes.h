@@ -4,12 +4,12 @@
 
     UNROLL for (int i = 0; i < ROWS; i++)
         UNROLL for (int j = 0; j < ACROSS; j++) {
-            float total = GROUP_SUM(sum[i][j], SHUFFLED, (IN_SHARED UINT32 *)0);
+            float total = GROUP_SUM(sum[i][j], SHUFFLED, 0);
             if (lane % SHUFFLED == 0)
                 partial[i * ACROSS + j][THREAD_X / SHUFFLED] = total;
         }
     BARRIER();
-    for (int e = (int)THREAD_X; e < GROUPS * ROWS * ACROSS; e += THREADS) {
+    for (int e = CAST(int, THREAD_X); e < GROUPS * ROWS * ACROSS; e += THREADS) {
         int part = e % (ROWS * ACROSS);
         INT64 row = part / ACROSS;
         INT64 column = first_column + e / (ROWS * ACROSS) * ACROSS + part % ACROSS;

@@ -12,12 +12,14 @@
 #define SUMS_BYTES (TILE_ROWS * TILE_COLUMNS * sizeof(float))
 #define STAGE_BYTES (TILES_BYTES > SUMS_BYTES ? TILES_BYTES : SUMS_BYTES)
 
-// section: body
+// section: shared
 // The tiles of A and B lie where the sums are put in the end.
 SHARED float stage[STAGE_BYTES / sizeof(float)];
+
+// section: body
 IN_SHARED TILE_TYPE *tile_a = (IN_SHARED TILE_TYPE *)stage;
 IN_SHARED TILE_TYPE *tile_b = tile_a + TILE_ROWS * A_LINE;
-int self = (int)THREAD_X, group = self / 32;
+int self = CAST(int, THREAD_X), group = self / 32;
 int group_row = group / 2 * (TILE_ROWS / 2), group_column = group % 2 * (TILE_COLUMNS / 2);
 INT64 tiles_across = (SIZE_N + TILE_COLUMNS - 1) / TILE_COLUMNS;
 INT64 tiles = (SIZE_M + TILE_ROWS - 1) / TILE_ROWS * tiles_across;
@@ -25,7 +27,7 @@ for (INT64 tile = BLOCK_X; tile < tiles * BATCHES; tile += GRID_X) {
     INT64 batch = tile / tiles, place = tile % tiles;
     INT64 first_row = place / tiles_across * TILE_ROWS;
     INT64 first_column = place % tiles_across * TILE_COLUMNS;
-    GLOBAL const TYPE_A *a_batch = a + batch * A_BATCH;
+    CONST_POINTER(TYPE_A) a_batch = AT(a, batch * A_BATCH);
     INT64 b_first = batch * B_BATCH;
     float next_a[PER_A], next_b[PER_B];
     simdgroup_float8x8 sum[DOWN][ACROSS];

@@ -11,15 +11,17 @@
 #define DOWN (THREADS / ACROSS)
 #define STEPS (SUBGROUP > 1 ? 4 : 2)
 
-// section: rows
+// section: rows_shared
 SHARED float partial[DOWN][COLUMNS];
 SHARED float sums[ROWS][COLUMNS];
-int across = (int)THREAD_X % ACROSS, down = (int)THREAD_X / ACROSS;
+
+// section: rows
+int across = CAST(int, THREAD_X) % ACROSS, down = CAST(int, THREAD_X) / ACROSS;
 INT64 strips = (SIZE_N + COLUMNS - 1) / COLUMNS;
 for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
     INT64 batch = strip / strips, first = strip % strips * COLUMNS;
-    GLOBAL const TYPE_A *a_batch = a + batch * A_BATCH;
-    GLOBAL const TYPE_B *b_strip = b + batch * B_BATCH + first + across * VECTOR;
+    CONST_POINTER(TYPE_A) a_batch = AT(a, batch * A_BATCH);
+    CONST_POINTER(TYPE_B) b_strip = AT(b, batch * B_BATCH + first + across * VECTOR);
     float sum[ROWS][VECTOR];
     UNROLL for (int i = 0; i < ROWS; i++)
         UNROLL for (int j = 0; j < VECTOR; j++)
@@ -31,7 +33,7 @@ for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
             UNROLL for (int j = 0; j < VECTOR; j++)
                 y[s][j] = 0.0f;
             if (k0 + s * DOWN < end)
-                LOAD_B_VECTOR(b_strip + (k0 + s * DOWN) * B_ROW, y[s]);
+                LOAD_B_VECTOR(AT(b_strip, (k0 + s * DOWN) * B_ROW), y[s]);
         }
         UNROLL for (int s = 0; s < STEPS; s++) {
             INT64 k = k0 + s * DOWN < end ? k0 + s * DOWN : k0;
@@ -49,7 +51,7 @@ for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
         UNROLL for (int j = 0; j < VECTOR; j++)
             partial[down][across * VECTOR + j] = sum[i][j];
         BARRIER();
-        for (int c = (int)THREAD_X; c < COLUMNS; c += THREADS) {
+        for (int c = CAST(int, THREAD_X); c < COLUMNS; c += THREADS) {
             float total = 0.0f;
             for (int d = 0; d < DOWN; d++)
                 total += partial[d][c];
@@ -57,7 +59,7 @@ for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
         }
         BARRIER();
     }
-    for (int e = (int)THREAD_X; e < ROWS * COLUMNS; e += THREADS) {
+    for (int e = CAST(int, THREAD_X); e < ROWS * COLUMNS; e += THREADS) {
         INT64 row = e / COLUMNS, column = first + e % COLUMNS;
         if (row >= SIZE_M || column >= SIZE_N)
             continue;
@@ -66,31 +68,33 @@ for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
 #define GROUPS (THREADS / LANES)
 #define SHUFFLED (SUBGROUP < LANES ? SUBGROUP : LANES)
 
-// section: columns
+// section: columns_shared
 SHARED float partial[ROWS * ACROSS][THREADS / SHUFFLED];
-int lane = (int)THREAD_X % LANES, group = (int)THREAD_X / LANES;
+
+// section: columns
+int lane = CAST(int, THREAD_X) % LANES, group = CAST(int, THREAD_X) / LANES;
 INT64 strips = (SIZE_N + GROUPS * ACROSS - 1) / (GROUPS * ACROSS);
 for (INT64 strip = BLOCK_X; strip < strips * BATCHES; strip += GRID_X) {
     INT64 batch = strip / strips, first_column = strip % strips * (GROUPS * ACROSS);
     INT64 first = first_column + group * ACROSS;
-    GLOBAL const TYPE_A *a_batch = a + batch * A_BATCH;
-    GLOBAL const TYPE_B *b_strip = b + batch * B_BATCH + first * B_COLUMN;
+    CONST_POINTER(TYPE_A) a_batch = AT(a, batch * A_BATCH);
+    CONST_POINTER(TYPE_B) b_strip = AT(b, batch * B_BATCH + first * B_COLUMN);
     float sum[ROWS][ACROSS];
     UNROLL for (int i = 0; i < ROWS; i++)
         UNROLL for (int j = 0; j < ACROSS; j++)
             sum[i][j] = 0.0f;
-    for (INT64 k = (INT64)lane * VECTOR; k < SIZE_K; k += LANES * VECTOR) {
+    for (INT64 k = CAST(INT64, lane) * VECTOR; k < SIZE_K; k += LANES * VECTOR) {
         float y[ACROSS][VECTOR];
         UNROLL for (int j = 0; j < ACROSS; j++) {
             UNROLL for (int v = 0; v < VECTOR; v++)
                 y[j][v] = 0.0f;
             if (first + j < SIZE_N)
-                LOAD_B_VECTOR(b_strip + j * B_COLUMN + k, y[j]);
+                LOAD_B_VECTOR(AT(b_strip, j * B_COLUMN + k), y[j]);
         }
         UNROLL for (int i = 0; i < ROWS; i++)
             if (i < SIZE_M) {
                 float x[VECTOR];
-                LOAD_A_VECTOR(a_batch + i * A_ROW + k * A_COLUMN, x);
+                LOAD_A_VECTOR(AT(a_batch, i * A_ROW + k * A_COLUMN), x);
                 UNROLL for (int j = 0; j < ACROSS; j++)
                     UNROLL for (int v = 0; v < VECTOR; v++)
                         sum[i][j] = FMA(x[v], y[j][v], sum[i][j]);

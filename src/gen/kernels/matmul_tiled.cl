@@ -5,10 +5,10 @@
 #define THREADS_DOWN (TILE_ROWS / THREAD_ROWS)
 #define PER_A (TILE_ROWS * TILE_DEPTH / THREADS)
 #define PER_B (TILE_COLUMNS * TILE_DEPTH / THREADS)
-#define A_K(e) (A_ALONG_K ? (e) % TILE_DEPTH : (e) / TILE_ROWS)
-#define A_I(e) (A_ALONG_K ? (e) / TILE_DEPTH : (e) % TILE_ROWS)
-#define B_K(e) (B_ALONG_K ? (e) % TILE_DEPTH : (e) / TILE_COLUMNS)
-#define B_J(e) (B_ALONG_K ? (e) / TILE_DEPTH : (e) % TILE_COLUMNS)
+#define A_K(e) (A_ALONG_K != 0 ? (e) % TILE_DEPTH : (e) / TILE_ROWS)
+#define A_I(e) (A_ALONG_K != 0 ? (e) / TILE_DEPTH : (e) % TILE_ROWS)
+#define B_K(e) (B_ALONG_K != 0 ? (e) % TILE_DEPTH : (e) / TILE_COLUMNS)
+#define B_J(e) (B_ALONG_K != 0 ? (e) / TILE_DEPTH : (e) % TILE_COLUMNS)
 // Loads for the next step are issued while this step is computed.
 #define READ_NEXT(k0) \
     UNROLL for (int i = 0; i < PER_A; i++) { \
@@ -24,11 +24,13 @@
                                              : 0.0f; \
     }
 
-// section: body
+// section: shared
 // One column of padding avoids bank conflicts between neighboring threads that write a column.
 SHARED float tile_a[TILE_DEPTH][TILE_ROWS + 1];
 SHARED float tile_b[TILE_DEPTH][TILE_COLUMNS + 1];
-int self = (int)THREAD_X;
+
+// section: body
+int self = CAST(int, THREAD_X);
 int down = self / THREADS_ACROSS, across = self % THREADS_ACROSS;
 INT64 tiles_across = (SIZE_N + TILE_COLUMNS - 1) / TILE_COLUMNS;
 INT64 tiles = (SIZE_M + TILE_ROWS - 1) / TILE_ROWS * tiles_across;
@@ -36,7 +38,7 @@ for (INT64 tile = BLOCK_X; tile < tiles * BATCHES; tile += GRID_X) {
     INT64 batch = tile / tiles, place = tile % tiles;
     INT64 first_row = place / tiles_across * TILE_ROWS;
     INT64 first_column = place % tiles_across * TILE_COLUMNS;
-    GLOBAL const TYPE_A *a_batch = a + batch * A_BATCH;
+    CONST_POINTER(TYPE_A) a_batch = AT(a, batch * A_BATCH);
     INT64 b_first = batch * B_BATCH;
     float sum[THREAD_ROWS][THREAD_COLUMNS], next_a[PER_A], next_b[PER_B];
     UNROLL for (int i = 0; i < THREAD_ROWS; i++)

@@ -2,7 +2,7 @@
 // method.
 
 // section: vector
-#define LOAD_EIGHT(p, x) LOAD_A_8(p, x)
+#define LOAD_EIGHT(p, x) LOAD_A_8(p, x, 0)
 
 // section: gather
 #define LOAD_EIGHT(p, x) \

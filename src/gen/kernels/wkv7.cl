@@ -10,7 +10,7 @@
         int e = self + i * THREADS; \
         if (e < 5 * WIDTH) { \
             int which = e / WIDTH; \
-            GLOBAL const TYPE *from = which == 0 ? r : which == 1 ? w : which == 2 ? k : \
+            CONST_POINTER(TYPE) from = which == 0 ? r : which == 1 ? w : which == 2 ? k : \
                                       which == 3 ? a : b; \
             next[i] = LOAD(from, (place) + e % WIDTH); \
         } \
@@ -20,20 +20,27 @@
         if (self + i * THREADS < 5 * WIDTH) \
             vectors[side][self + i * THREADS] = next[i];
 
-// section: body
+#define OF_R(j) vectors[side][j]
+#define OF_W(j) vectors[side][WIDTH + (j)]
+#define OF_K(j) vectors[side][2 * WIDTH + (j)]
+#define OF_A(j) vectors[side][3 * WIDTH + (j)]
+#define OF_B(j) vectors[side][4 * WIDTH + (j)]
+
+// section: shared
 SHARED float vectors[2][5 * WIDTH];
-SHARED UINT32 scratch[2][THREADS];
-int self = (int)THREAD_X, lane = self % LANES;
+
+// section: body
+int self = CAST(int, THREAD_X), lane = self % LANES;
 INT64 batches = scalars.v[0], tokens = scalars.v[1], heads = scalars.v[2];
 for (INT64 task = BLOCK_X; task < batches * heads * PARTS; task += GRID_X) {
     INT64 line = task / PARTS, batch = line / heads, head = line % heads;
-    int row = (int)(task % PARTS) * ROWS + self / LANES;
+    int row = CAST(int, task % PARTS) * ROWS + self / LANES;
     bool inside = row < WIDTH;
     INT64 at = (batch * tokens * heads + head) * WIDTH, token_stride = heads * WIDTH;
     INT64 state_at = (line * WIDTH + (inside ? row : 0)) * WIDTH;
     float s[PER_LANE], next[PER_LOAD], of_v = 0.0f, next_v = 0.0f;
     UNROLL for (int i = 0; i < PER_LANE; i++)
-        s[i] = lane + i * LANES < WIDTH ? state[state_at + lane + i * LANES] : 0.0f;
+        s[i] = lane + i * LANES < WIDTH ? LOAD_F32(state, state_at + lane + i * LANES) : 0.0f;
     if (tokens > 0) {
         READ_NEXT(at)
         KEEP_NEXT(0)
@@ -41,26 +48,23 @@ for (INT64 task = BLOCK_X; task < batches * heads * PARTS; task += GRID_X) {
     }
     BARRIER();
     for (INT64 token = 0; token < tokens; token++, at += token_stride) {
-        int side = (int)(token & 1);
+        int side = CAST(int, token & 1);
         if (token + 1 < tokens) {
             READ_NEXT(at + token_stride)
             next_v = inside ? LOAD(v, at + token_stride + row) : 0.0f;
         }
-        IN_SHARED const float *of_r = vectors[side], *of_w = of_r + WIDTH;
-        IN_SHARED const float *of_k = of_w + WIDTH, *of_a = of_k + WIDTH;
-        IN_SHARED const float *of_b = of_a + WIDTH;
         float sum = 0.0f, y_sum = 0.0f;
         UNROLL for (int i = 0; i < PER_LANE; i++)
             if (lane + i * LANES < WIDTH)
-                sum = FMA(s[i], of_a[lane + i * LANES], sum);
-        sum = GROUP_SUM(sum, LANES, scratch[0]);
+                sum = FMA(s[i], OF_A(lane + i * LANES), sum);
+        sum = GROUP_SUM(sum, LANES, 0);
         UNROLL for (int i = 0; i < PER_LANE; i++)
             if (lane + i * LANES < WIDTH) {
                 int j = lane + i * LANES;
-                s[i] = FMA(s[i], of_w[j], FMA(sum, of_b[j], of_v * of_k[j]));
-                y_sum = FMA(s[i], of_r[j], y_sum);
+                s[i] = FMA(s[i], OF_W(j), FMA(sum, OF_B(j), of_v * OF_K(j)));
+                y_sum = FMA(s[i], OF_R(j), y_sum);
             }
-        y_sum = GROUP_SUM(y_sum, LANES, scratch[1]);
+        y_sum = GROUP_SUM(y_sum, LANES, 1);
         if (inside && lane == 0)
             STORE(y, at + row, y_sum);
         if (token + 1 < tokens) {
@@ -71,6 +75,6 @@ for (INT64 task = BLOCK_X; task < batches * heads * PARTS; task += GRID_X) {
     }
     UNROLL for (int i = 0; i < PER_LANE; i++)
         if (inside && lane + i * LANES < WIDTH)
-            state_after[state_at + lane + i * LANES] = s[i];
+            STORE_F32(state_after, state_at + lane + i * LANES, s[i]);
 }
 }

@@ -113,7 +113,7 @@ struct perf *perf_open_rings(struct perf_rings *rings, const struct perf_options
         return NULL;
     perf->rings = *rings;
     *rings = (struct perf_rings){0};
-    perf_reader_start(&perf->reader, &perf->rings, NULL);
+    perf_reader_start(&perf->reader, &perf->rings, perf->python_samples);
     return perf;
 }
 

@@ -183,7 +183,7 @@ static bool source_says(const struct example *example, const char *text) {
     struct kernel_generated generated;
     if (!source_of(example, LANGUAGE_CUDA, &request, &generated))
         return false;
-    const char *own = strstr(generated.code.source, "typedef UINT32 INDEX");
+    const char *own = strstr(generated.code.source, "#define INDEX UINT32");
     bool says = own && strstr(own, text);
     kernel_generated_finish(&generated);
     return says;
@@ -327,7 +327,7 @@ TEST(an_epilogue_is_applied_at_the_indices_it_is_given) {
     CHECK(strstr(out.data, "LOAD_F16(operand0, 0 + epilogue_column)") != NULL);
     CHECK(strstr(out.data, "STORE_BF16(operand1, 0 + epilogue_batch * scalars.v[7] + epilogue_row *"
                            " scalars.v[8] + epilogue_column") != NULL);
-    CHECK(strstr(out.data, "AS_FLOAT((UINT32)scalars.v[9])") != NULL);
+    CHECK(strstr(out.data, "AS_FLOAT(CAST(UINT32, scalars.v[9]))") != NULL);
     buffer_finish(&out);
     struct example rows = softmax_of(RIDGE_F32, 4, 4);
     CHECK(!source_epilogue(&out, &rows.program, LANGUAGE_CUDA, 0, "x", "b", "r", "c"));
