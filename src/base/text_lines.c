@@ -1,3 +1,4 @@
+/* Lines of a text file, read block by block. */
 #include "base/text_lines.h"
 
 enum { LINE_MAX_BYTES = 16 << 20 };
