@@ -141,3 +141,33 @@ TEST(a_file_that_cannot_be_read_has_no_texts) {
     CHECK(source_files_loops(&files, TEXT("/dev/null"), 1).length == 0);
     source_files_finish(&files);
 }
+
+/* A file of these lines; unlink it. */
+static const char *write_bytes(char *name, const char *text, size_t length) {
+    int fd = mkstemp(name);
+    CHECK(fd >= 0 && write(fd, text, length) == (ssize_t)length);
+    close(fd);
+    return name;
+}
+
+TEST(the_text_of_a_line_has_no_comment_no_blanks_and_an_end) {
+    char name[] = "/tmp/ridge-source.XXXXXX", text[1024];
+    struct source_files files = {0};
+    /* 2 is only a comment, 4 has one in a string, 5 has a letter of two bytes where it is cut */
+    int length =
+        snprintf(text, sizeof text, "\t x = 1  # one\r\n# two\n\ny = '#' + \"#\"   \n%0*d\n%0*dé%s",
+                 159, 0, 159, 0, "and more that does not fit");
+    struct text path = text_of(write_bytes(name, text, (size_t)length));
+    CHECK(text_is(source_files_line(&files, path, 1), "x = 1"));
+    CHECK_INT(source_files_line(&files, path, 2).length, 0);
+    CHECK_INT(source_files_line(&files, path, 3).length, 0);
+    CHECK(text_is(source_files_line(&files, path, 4), "y = '#' + \"#\""));
+    CHECK_INT(source_files_line(&files, path, 5).length, 159);
+    struct text cut = source_files_line(&files, path, 6);
+    CHECK(cut.length <= 160 && cut.length >= 159);
+    CHECK_INT(text_utf8_valid(cut), cut.length);
+    CHECK_INT(source_files_line(&files, path, 0).length, 0);
+    CHECK_INT(source_files_line(&files, path, 7).length, 0);
+    source_files_finish(&files);
+    unlink(name);
+}

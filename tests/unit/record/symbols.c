@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "record/symbols/symbols.h"
 #include "record/symbols/address_spaces.h"
@@ -142,6 +143,31 @@ static void write_map(const char *path, const char *mode, const char *lines) {
         fputs(lines, file);
         fclose(file);
     }
+}
+
+TEST(addresses_of_a_map_are_hexadecimal_in_either_case) {
+    struct status status;
+    struct symbols *symbols = symbols_create(&status);
+    REQUIRE(symbols);
+    char path[64];
+    pid_t pid = getpid();
+    snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)pid);
+    write_map(path, "w",
+              "9a0fA 6 low\n9AF90 F high\n0X9b000 10 prefix\n9c00g 10 letter\n9d000:10 colon\n"
+              "9e000 1` accent\n9f000 1@ at\n9f100 0 empty\n fffff 10 blank\n");
+    CHECK_OK(symbols_map(symbols, pid, 0x90000, 0x10000, 0, TEXT("//anon"), &status), status);
+    CHECK(found(symbols, pid, 0x9a0f9, "", "[anon]"));
+    CHECK(found(symbols, pid, 0x9a0fa, "low", "[jit]"));
+    CHECK(found(symbols, pid, 0x9a0ff, "low", "[jit]"));
+    CHECK(found(symbols, pid, 0x9a100, "", "[anon]"));
+    CHECK(found(symbols, pid, 0x9af90, "high", "[jit]"));
+    CHECK(found(symbols, pid, 0x9af9e, "high", "[jit]"));
+    CHECK(found(symbols, pid, 0x9af9f, "", "[anon]"));
+    static const uint64_t none[] = {0x9b000, 0x9c000, 0x9d000, 0x9e000, 0x9f000, 0x9f100};
+    for (size_t i = 0; i < ARRAY_COUNT(none); i++)
+        CHECK(found(symbols, pid, none[i], "", "[anon]"));
+    unlink(path);
+    symbols_destroy(symbols);
 }
 
 TEST(made_code_is_named_by_the_map_that_its_program_writes) {

@@ -205,6 +205,27 @@ TEST(a_lane_that_was_given_back_goes_to_the_next_thread) {
     close_both(&ends);
 }
 
+TEST(lanes_come_out_one_after_another_in_their_order) {
+    enum { LANES = 12, CALLS = 3000 }; /* several segments each */
+    struct both_ends ends;
+    REQUIRE(open_both(&ends));
+    struct spool_lane *first = ends.lane;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        ends.lane = lane == 0 ? first : spool_lane_open(ends.spool);
+        REQUIRE(ends.lane);
+        CHECK_INT(write_calls(&ends, CALLS, 7), CALLS);
+    }
+    CHECK(drain(&ends)); /* times increase from lane to lane */
+    CHECK_INT(ends.calls, LANES * CALLS);
+    CHECK_INT(ends.wrong, 0);
+    CHECK_INT(spool_reader_processes(ends.reader), 1);
+    ends.last = 0;
+    write_calls(&ends, 10, 7);
+    CHECK(drain(&ends));
+    CHECK_INT(ends.calls, LANES * CALLS + 10);
+    close_both(&ends);
+}
+
 TEST(a_process_that_reopens_its_spool_is_another_process) {
     struct both_ends ends;
     REQUIRE(open_both(&ends));
