@@ -60,7 +60,7 @@ const struct pattern catalogue_rows[] = {
      .words = "Let cuDNN compute the convolutions (torch.backends.cudnn.enabled=True)"},
     {TORCH, .all = {KERNELS("distribution_elementwise|fused_dropout", 0.15)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, LINES, .what = "random numbers and dropout",
-     .words = "Fuse dropout with its neighbours (torch.compile), or generate random numbers ahead"},
+     .words = "Fuse dropout with its neighbors (torch.compile), or generate random numbers ahead"},
     {TORCH, .all = {KERNELS("kDequantize|dequantize_block", 0.15)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, LINES, .what = "dequantization kernels",
      .words = "Use a kernel that multiplies quantized weights directly (torchao, Marlin) instead "

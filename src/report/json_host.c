@@ -1,4 +1,4 @@
-/* The JSON of the host: API time, synchronisation, memory, steps, ranges and samples, each complete
+/* The JSON of the host: API time, synchronization, memory, steps, ranges and samples, each complete
  * and in the order of the analysis. */
 #include "base/array.h"
 #include "report/json_parts.h"

@@ -118,7 +118,7 @@ struct replay *report_replay(const struct report *report, const struct selection
                              bool narrowed, struct status *status);
 
 struct report_style {
-    bool colour;
+    bool color;
     unsigned width;       /* columns; at least 60 */
     bool full;            /* every part */
     const char *sections; /* names of parts, with commas between them; NULL: a summary, or all */
@@ -140,7 +140,7 @@ bool report_write_csv(const struct report *report, const char *section, struct o
 
 /* What the page does not show one by one. */
 struct page_summary {
-    uint64_t merged_events; /* drawn merged with their neighbours; 0: every event is there */
+    uint64_t merged_events; /* drawn merged with their neighbors; 0: every event is there */
     int64_t shorter;        /* all of them are shorter than this */
 };
 /* A page for browsers about one or two traces. */

@@ -48,7 +48,7 @@ struct perf_thread {
     uint64_t sampled_size;
 };
 
-/* Zero-initialised: empty. */
+/* Zero-initialized: empty. */
 struct perf_threads {
     struct perf_thread *items;
     size_t count, capacity;

@@ -95,7 +95,7 @@ TEST(a_copy_takes_its_size_from_its_call) {
     trace_close(trace);
 }
 
-TEST(schema_3_is_recognised_and_refused_with_the_way_out) {
+TEST(schema_3_is_recognized_and_refused_with_the_way_out) {
     const char *path = database_of("CREATE TABLE rocpd_kernel_dispatch_0000ab (id, start, end);"
                                    "CREATE VIEW rocpd_kernel_dispatch AS SELECT * FROM "
                                    "rocpd_kernel_dispatch_0000ab;"
