@@ -21,7 +21,7 @@
 
 const char *steps_source_name(enum steps_source source) {
     static const char *const names[] = {"none", "profiler steps", "repeated ranges",
-                                        "the turns of a loop",
+                                        "the iterations of a loop",
                                         "repeating activities: iterations or layers"};
     return names[source];
 }

@@ -110,7 +110,7 @@ static void write_memory(struct json *json, const struct report *report) {
     json_end_object(json);
 }
 
-/* Those whose turns were counted; `depth` counts these around it. */
+/* Those whose iterations were counted; `depth` counts these around it. */
 static void write_loops(struct json *json, const struct report *report) {
     const struct loops *loops = &report->steps.loops;
     const struct trace *trace = report->model.trace;

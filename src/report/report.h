@@ -42,7 +42,7 @@ struct report_options {
     const char *device;         /* label of the one device to report on; NULL: all that worked */
     const char *range;          /* NULL: the whole run */
     const char *steps;          /* "A-B", "A", "steady" or "all"; steps count from 1; or "FILE:LINE"
-                                   of a loop, whose steady turns are then meant */
+                                   of a loop, whose steady iterations are then meant */
     const char *window;         /* "T1,T2" from the run's start: 10ms,1.5s */
     bool steady;                /* without any of these: the part that a verdict is about */
     unsigned top;               /* rows of each table */

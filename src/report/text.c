@@ -105,6 +105,7 @@ void text_wrapped(struct text_writer *writer, const char *first, const char *res
         }
         text_line(writer, "%s%.*s", first, (int)take, words.data);
         first = rest;
+        room = writer->style->width - strlen(rest);
         while (take < words.length && words.data[take] == ' ')
             take++;
         words.data += take;
@@ -286,16 +287,6 @@ static void write_part(struct text_writer *writer, const struct report_part *par
     }
 }
 
-static void write_parts(struct text_writer *writer, const char *sections) {
-    for (const struct report_part *part = report_parts; part->name; part++)
-        if (!sections || is_listed(sections, part->name))
-            write_part(writer, part);
-}
-
-/* ---- the summary: one screen and a half ---- */
-
-enum { SUMMARY_ROWS = 5 };
-
 /* Whether the part has anything to print for this trace. */
 static bool applies(const struct report *report, const struct report_part *part) {
     struct buffer line = {0};
@@ -312,6 +303,19 @@ static bool applies(const struct report *report, const struct report_part *part)
     buffer_finish(&line);
     return any;
 }
+
+static void write_parts(struct text_writer *writer, const char *sections) {
+    for (const struct report_part *part = report_parts; part->name; part++)
+        if (!sections || is_listed(sections, part->name)) {
+            write_part(writer, part);
+            if (sections && !applies(writer->report, part))
+                text_line(writer, "\nNo data for '%s' in this trace.", part->name);
+        }
+}
+
+/* ---- the summary: one screen and a half ---- */
+
+enum { SUMMARY_ROWS = 5 };
 
 static void write_more(struct text_writer *writer) {
     struct buffer names = {0};

@@ -23,7 +23,11 @@ static void write_causes(struct text_writer *writer, const struct gaps *gaps) {
     for (size_t i = 0; i < CAUSE_COUNT && gaps->cause_time[order[i]] >= gaps->total / 100; i++)
         if (gaps->cause_time[order[i]] > 0)
             buffer_printf(
-                &line, "%s%s %s", line.length ? ", " : "idle in ", wording_cause_short(order[i]),
+                &line, "%s%s %s",
+                line.length                 ? ", "
+                : order[i] == CAUSE_UNKNOWN ? "cause of idle time: "
+                                            : "idle in ",
+                wording_cause_short(order[i]),
                 format_percent(wording_share(gaps->cause_time[order[i]], gaps->total), share));
     text_wrapped(writer, "    ", "    ", buffer_as_text(&line));
     writer->failed |= line.failed;

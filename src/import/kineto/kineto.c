@@ -475,7 +475,7 @@ static void write_source(struct document *document, struct trace_writer *writer)
     trace_writer_meta(writer, META_SOURCE_TOOL,
                       kineto ? TEXT("torch.profiler (Kineto)")
                       : xla  ? TEXT("XLA profiler (JAX or TensorFlow)")
-                             : TEXT("a tool that writes Chrome traces"));
+                             : TEXT("unknown (Chrome trace)"));
     trace_writer_meta_integer(writer, "source.events", (int64_t)document->events);
     trace_writer_meta(writer, META_CLOCK_BASE, unix_clock ? TEXT("unix") : TEXT("trace"));
     if (xla && document->rows.complete_events >= XLA_EVENTS_MAX)
