@@ -222,11 +222,18 @@ $(BUILD)/flags $(BUILD)/fuzz/flags: FORCE
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
 
 # A stand-in for Metal, without sanitizers: it switches stacks. Written for two processors.
-metal_programs := $(if $(on_macos),,$(if $(filter x86_64 aarch64,$(machine)),$(addprefix $(BUILD)/metal/,libmetal-standin.so table misuse)))
+metal_programs := $(if $(on_macos),,$(if $(filter x86_64 aarch64,$(machine)),$(addprefix $(BUILD)/metal/,libmetal-standin.so libridge-probe.so table misuse)))
 metal_flags := -std=c11 -Wall -Wextra -O1 -g -D_GNU_SOURCE -fPIC -fvisibility=hidden
 $(BUILD)/metal/libmetal-standin.so: $(wildcard tests/metal/*.c) tests/metal/standin.h
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(metal_flags) -shared -o $@ $(wildcard tests/metal/*.c) -ldl -pthread
+# The probe with functions of Metal that LD_PRELOAD can put in front of a stand-in.
+$(BUILD)/metal/interpose.o: src/probe/metal/interpose.c
+	@mkdir -p $(@D)
+	$(call quiet,CC)$(CC) $(CPPFLAGS) $(metal_flags) -DRIDGE_METAL_PRELOAD -c -o $@ $<
+$(BUILD)/metal/libridge-probe.so: $(BUILD)/metal/interpose.o $(probe_objects) $(BUILD)/probe-parts.a
+	$(call quiet,LINK)$(CC) -shared -Wl,-z,nodelete $(LDFLAGS) -o $@ $< $(filter-out %/probe/metal/interpose.o,$(probe_objects)) \
+	    $(BUILD)/probe-parts.a $(probe_libs) -ldl -pthread
 $(BUILD)/metal/%: $(BUILD)/tests/metal/programs/%.o $(BUILD)/probe-parts.a
 	@mkdir -p $(@D)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $< $(BUILD)/probe-parts.a -ldl -pthread

@@ -147,7 +147,7 @@ const struct command command_import = {
     .summary = "Convert traces of other tools into one .ridge file",
     .details =
         "Each FILE is a trace of torch.profiler (Kineto), Nsight Systems (SQLite export), Apple "
-        "Instruments (xctrace export), rocprof (CSV), rocmProfileData (.rpd), JAX "
+        "Instruments (xctrace export), rocprof (CSV, rocpd), rocmProfileData (.rpd), JAX "
         "(.xplane.pb) or Perfetto, a CPU profile of perf script, speedscope or folded stacks, "
         "any Chrome trace JSON, or a .ridge file. gzip and zstd files are decompressed. The format "
         "is detected from the content, not from the name. A FILE of - is standard input.\n\n"

@@ -2,6 +2,7 @@
  * exceeds the usual time between two launches counts; the usual time belongs to launching. */
 #include <stdio.h>
 
+#include "base/min_max.h"
 #include "base/memory.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
@@ -453,6 +454,8 @@ void diagnose_host(struct diagnosis *diagnosis) {
     finding_estimate(diagnosis, finding, finding->recoverable - input - others);
     if (finding->recoverable > own.total && diagnosis->source->devices[0].account->queues > 1)
         finding->recoverable = own.total; /* overlap between queues is a guess */
+    /* The replay also removes host code before the first launch, which is not between launches. */
+    finding_estimate(diagnosis, finding, MIN(finding->recoverable, facts->idle));
     short_name(trace_text(diagnosis->trace, own.top_name), name);
     finding_summary(diagnosis, finding, "The device is idle for %s %s during host code%s%s",
                     format_duration(per_step(diagnosis, own.total), time), per_step_text(diagnosis),

@@ -19,8 +19,9 @@
 #include "trace/merge.h"
 
 static const struct importer *const importers[] = {
-    &import_kineto,   &import_nsys,        &import_xctrace, &import_rpd,        &import_xplane,
-    &import_perfetto, &import_perf_script, &import_folded,  &import_speedscope, &import_rocprof,
+    &import_kineto,     &import_nsys,     &import_xctrace,     &import_rpd,
+    &import_xplane,     &import_perfetto, &import_perf_script, &import_folded,
+    &import_speedscope, &import_rocprof,  &import_rocpd,
 };
 enum { IMPORTERS = ARRAY_COUNT(importers) };
 

@@ -39,7 +39,8 @@ struct importer {
 };
 
 extern const struct importer import_kineto, import_nsys, import_xctrace, import_rpd, import_xplane,
-    import_perfetto, import_perf_script, import_folded, import_speedscope, import_rocprof;
+    import_perfetto, import_perf_script, import_folded, import_speedscope, import_rocprof,
+    import_rocpd;
 
 /* Opens a .ridge file in place, and any other trace through its importer and an unnamed temporary
  * file. */

@@ -3,7 +3,7 @@
  * A row of rocpd_api_ops joins an operation to its call, so the call's row id is the correlation
  * id; it is unique in the file. Grids and copy sizes belong to the call, in side tables that are
  * loaded first. Times are nanoseconds since boot. Schema 3, which rocprofv3 writes, is another
- * format and only detected. */
+ * format: see rocpd.c. */
 #include "base/array.h"
 #include "import/sqlite_strings.h"
 
@@ -389,8 +389,8 @@ static bool check_schema(struct rpd *rpd, struct status *status) {
                            "is an RPD trace of schema %s; ridge reads schema 2", schema);
     return status_fail(
         status, STATUS_UNSUPPORTED,
-        "is a rocpd database of schema 3, as rocprofv3 writes it; ridge reads "
-        "schema 2 (RPD): convert it with rocpd2pftrace -i FILE and pass the .pftrace");
+        "is a rocpd database without tables of API calls and operations or of dispatches; "
+        "record again with rocprofv3 --runtime-trace");
 }
 
 static void write_meta(struct rpd *rpd) {
@@ -449,12 +449,13 @@ static int rpd_detect(const struct import_source *source) {
     if (source->is_folder || !sqlite_source_detect(source->head, source->head_length) ||
         !sqlite_source_open(&database, source->path, &ignored))
         return 0;
-    bool is_rpd = sqlite_source_has_table(&database, "rocpd_op") ||
-                  sqlite_source_has_table(&database, "rocpd_metadata") ||
-                  sqlite_source_has_prefix(&database, "rocpd_kernel_dispatch") ||
-                  sqlite_source_has_prefix(&database, "rocpd_info_");
+    int confidence = sqlite_source_has_table(&database, "rocpd_op") ? 3
+                     : sqlite_source_has_prefix(&database, "rocpd_metadata") ||
+                             sqlite_source_has_prefix(&database, "rocpd_info_")
+                         ? 2
+                         : 0;
     sqlite_source_close(&database);
-    return is_rpd ? 3 : 0;
+    return confidence;
 }
 
 const struct importer import_rpd = {.format = "rpd", .detect = rpd_detect, .run = rpd_run};

@@ -292,6 +292,31 @@ bool sqlite_source_has_prefix(struct sqlite_source *source, const char *prefix) 
                          prefix);
 }
 
+bool sqlite_source_find_suffix(struct sqlite_source *source, const char *prefix, char *suffix,
+                               size_t size, uint64_t *count, struct status *status) {
+    sqlite3_stmt *statement = NULL;
+    *count = 0;
+    suffix[0] = 0;
+    if (sqlite3_prepare_v2(source->database,
+                           "SELECT substr(name, length(?1) + 1) FROM sqlite_master WHERE "
+                           "type = 'table' AND substr(name, 1, length(?1)) = ?1 ORDER BY name",
+                           -1, &statement, NULL) != SQLITE_OK ||
+        sqlite3_bind_text(statement, 1, prefix, -1, SQLITE_STATIC) != SQLITE_OK) {
+        sqlite3_finalize(statement);
+        return database_failed(source, "reading its schema", status);
+    }
+    bool fits = true;
+    while (sqlite3_step(statement) == SQLITE_ROW)
+        if ((*count)++ == 0) {
+            const unsigned char *found = sqlite3_column_text(statement, 0);
+            fits = found && (size_t)snprintf(suffix, size, "%s", (const char *)found) < size;
+        }
+    sqlite3_finalize(statement);
+    if (*count > 0 && fits)
+        return true;
+    return status_fail(status, STATUS_INPUT, "has no table %s that ridge can read", prefix);
+}
+
 void sqlite_source_list_tables(struct sqlite_source *source, char *list, size_t size) {
     sqlite3_stmt *statement = NULL;
     size_t used = 0;

@@ -41,6 +41,10 @@ bool sqlite_source_has_table(struct sqlite_source *source, const char *table);
 bool sqlite_source_has_column(struct sqlite_source *source, const char *table, const char *column);
 /* Whether a table or view has a name with this prefix. */
 bool sqlite_source_has_prefix(struct sqlite_source *source, const char *prefix);
+/* What follows `prefix` in the name of the first table (not view) that begins with it, and how many
+ * begin so. Fails when there is none or it is too long for `suffix`. */
+bool sqlite_source_find_suffix(struct sqlite_source *source, const char *prefix, char *suffix,
+                               size_t size, uint64_t *count, struct status *status);
 /* Returns the first error since the database was opened. Importers call it last. */
 bool sqlite_source_ok(const struct sqlite_source *source, struct status *status);
 /* sqlite_source_has_table() with a status. Fails for a view or virtual table of that name: reading

@@ -9,7 +9,8 @@
 
 #define KNOWN_FORMATS                                                                              \
     "ridge reads .ridge, torch.profiler and Chrome JSON, Nsight Systems SQLite, Instruments XML, " \
-    "rocprof CSV, rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, and the CPU profiles of " \
+    "rocprof CSV and rocpd, rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, and the CPU "   \
+    "profiles of "                                                                                 \
     "perf script, speedscope and folded stacks"
 
 struct signature {

@@ -23,6 +23,7 @@
     X(perf_script)                                                                                 \
     X(perfetto)                                                                                    \
     X(report)                                                                                      \
+    X(rocpd)                                                                                       \
     X(rocprof)                                                                                     \
     X(rpd)                                                                                         \
     X(runs)                                                                                        \

@@ -37,7 +37,7 @@ run_both() {
     shift
     timeout 60 "$scratch/client" "$@" > "$scratch/alone" 2> "$scratch/alone.errors"
     code=$?
-    timeout 60 "$ridge" record --no-sampling --force $options --env LD_PRELOAD="$build/libridge-probe.so" \
+    timeout 60 "$ridge" record --no-sampling --force $options --env LD_PRELOAD="$build/metal/libridge-probe.so" \
         -o "$scratch/trace.ridge" -- "$scratch/client" "$@" > "$scratch/recorded" 2> "$scratch/summary"
     [ $? = $code ] || { echo "not status $code"; cat "$scratch/summary"; return 1; }
     [ $code = "$status" ] || { echo "status $code, not $status"; return 1; }

@@ -1,6 +1,7 @@
 /* The functions through which a program gets its devices, and os_signpost, replaced by dyld on
- * macOS (DYLD_INSERT_LIBRARIES and a section __interpose; dlsym() finds the replacements as well)
- * and by LD_PRELOAD elsewhere, where only a stand-in of Metal exists.
+ * macOS (DYLD_INSERT_LIBRARIES and a section __interpose; dlsym() finds the replacements as well).
+ * Elsewhere only a stand-in of Metal exists: the tests build a probe with RIDGE_METAL_PRELOAD, whose
+ * functions LD_PRELOAD puts in front of the stand-in's.
  *
  * Signposts of Apple's own libraries are left out: they are many, and not the program's.
  */
@@ -36,7 +37,11 @@ typedef void signpost_function(const void *image, const void *log, uint8_t type,
 #define our_MTLCreateSystemDefaultDevice MTLCreateSystemDefaultDevice
 #define our_MTLCopyAllDevices MTLCopyAllDevices
 #define our__os_signpost_emit_with_name_impl _os_signpost_emit_with_name_impl
+#ifdef RIDGE_METAL_PRELOAD
 #define PUBLIC __attribute__((visibility("default")))
+#else
+#define PUBLIC
+#endif
 #endif
 
 PUBLIC create_function our_MTLCreateSystemDefaultDevice, our_MTLCopyAllDevices;

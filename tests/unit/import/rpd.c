@@ -95,20 +95,6 @@ TEST(a_copy_takes_its_size_from_its_call) {
     trace_close(trace);
 }
 
-TEST(schema_3_is_recognized_and_refused_with_the_way_out) {
-    const char *path = database_of("CREATE TABLE rocpd_kernel_dispatch_0000ab (id, start, end);"
-                                   "CREATE VIEW rocpd_kernel_dispatch AS SELECT * FROM "
-                                   "rocpd_kernel_dispatch_0000ab;"
-                                   "CREATE TABLE rocpd_metadata_0000ab (tag, value);");
-    struct status status = {0};
-    REQUIRE(path);
-    CHECK_INT(sureness_of(&import_rpd, path), 3);
-    CHECK(!import_database(&import_rpd, path, false, &status));
-    CHECK_INT(status.code, STATUS_UNSUPPORTED);
-    CHECK(strstr(status.message, "schema 3"));
-    CHECK(strstr(status.message, "rocpd2pftrace"));
-}
-
 TEST(a_trace_that_names_no_schema_is_read_and_one_of_another_schema_is_not) {
     struct status status = {0};
     const char *unnamed = database_of(SCHEMA "DELETE FROM rocpd_metadata;"
