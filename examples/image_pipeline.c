@@ -10,7 +10,7 @@
 enum { IMAGES = 6, SIDE = 32, CHANNELS = 3, PATCH = 8, FEATURES = 16 };
 enum { ACROSS = SIDE / PATCH, PATCHES = ACROSS * ACROSS, PIXELS = PATCH * PATCH * CHANNELS };
 
-/* In place of a decoder's output: rings around a centre that differs by image. */
+/* In place of a decoder's output: rings around a center that differs by image. */
 static ridge_tensor *load_image(ridge_device *device, int number) {
     static uint8_t pixels[SIDE][SIDE][CHANNELS];
     for (int y = 0; y < SIDE; y++)

@@ -97,9 +97,9 @@ struct ridge_device_info {
  * number of devices. Every kind of device has at least one row. */
 RIDGE_API size_t ridge_device_list(struct ridge_device_info *rows, size_t capacity);
 
-/* "cpu", "cuda", "cuda:1", "metal", "opencl", "opencl:0"; NULL selects the environment's RIDGE_DEVICE
- * or else the first usable of cuda, metal, opencl (a GPU), cpu. RIDGE_THREADS sets the threads of
- * "cpu". */
+/* "cpu", "cuda", "cuda:1", "metal", "opencl", "opencl:0"; NULL selects the environment's
+ * RIDGE_DEVICE or else the first usable of cuda, metal, opencl (a GPU), cpu. RIDGE_THREADS sets the
+ * threads of "cpu". */
 RIDGE_API ridge_device *ridge_device_open(const char *name);
 /* Waits for the device, releases all its tensors and programs. Takes NULL. Fails while a function
  * is being compiled on it. */
@@ -245,7 +245,7 @@ RIDGE_API bool ridge_assign(ridge_tensor *target, ridge_tensor *source);
 RIDGE_BINARY(add)
 RIDGE_BINARY(sub)
 RIDGE_BINARY(mul)
-RIDGE_BINARY(div) /* integers: towards zero; by zero gives 0 */
+RIDGE_BINARY(div) /* integers: toward zero; by zero gives 0 */
 RIDGE_BINARY(mod) /* the sign of y, as in Python */
 RIDGE_BINARY(pow)
 RIDGE_BINARY(min) /* NaN if either is */
@@ -291,7 +291,7 @@ RIDGE_TERNARY(affine)  /* x * y + z */
 RIDGE_API ridge_tensor *ridge_add_scalar(ridge_tensor *x, double y);
 RIDGE_API ridge_tensor *ridge_mul_scalar(ridge_tensor *x, double y);
 RIDGE_API ridge_tensor *ridge_pow_scalar(ridge_tensor *x, double y);
-/* As in C: to i32 towards zero, saturating; to u8 the low 8 bits of that. A view of x when it has
+/* As in C: to i32 toward zero, saturating; to u8 the low 8 bits of that. A view of x when it has
  * that dtype already. */
 RIDGE_API ridge_tensor *ridge_cast(ridge_tensor *x, enum ridge_dtype dtype);
 

@@ -3,7 +3,7 @@
 import {decodeReport, decodeTrace} from './data.js';
 import {element} from './dom.js';
 import {formatCount, formatDuration} from './format.js';
-import {themeColour} from './palette.js';
+import {themeColor} from './palette.js';
 import {buildTimeline} from './timeline/timeline.js';
 import {viewAccount} from './views/account.js';
 import {viewCompare} from './views/compare.js';
@@ -42,7 +42,7 @@ function makePage() {
         traces: [],
         difference: null,
         theme: 'light',
-        colour: themeColour,
+        color: themeColor,
         on(event, handler) {
             if (!handlers.has(event))
                 handlers.set(event, new Set());
@@ -82,8 +82,8 @@ function watchTheme(page) {
         page.theme = choice === 'auto' ? (system.matches ? 'dark' : 'light') : choice;
         document.documentElement.dataset.theme = page.theme;
         byId('theme-button').textContent = signs[choice];
-        byId('theme-button').setAttribute('aria-label', `Colours: ${words[choice]}`);
-        byId('theme-button').title = `Colours: ${words[choice]}`;
+        byId('theme-button').setAttribute('aria-label', `Colors: ${words[choice]}`);
+        byId('theme-button').title = `Colors: ${words[choice]}`;
         page.emit('theme', page.theme);
     };
     choice = choices.includes(choice) ? choice : 'auto';

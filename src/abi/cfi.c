@@ -684,7 +684,7 @@ bool cfi_row_at(const struct cfi_fde *fde, uint64_t address, struct cfi_row *row
     program.fde = fde;
     program.row = row;
     program.initial = NULL;
-    program.state_count = 0; /* the states themselves are large and stay uninitialised */
+    program.state_count = 0; /* the states themselves are large and stay uninitialized */
     program.location = fde->start;
     *row = (struct cfi_row){.return_address_register = fde->return_address_register};
     if (address < fde->start || address >= fde->end ||

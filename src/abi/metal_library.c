@@ -43,7 +43,7 @@ static bool open_libraries(struct libraries *libraries, struct status *status) {
     return true;
 #else
     (void)paths;
-    return status_fail(status, STATUS_UNSUPPORTED, "Metal is part of macOS");
+    return status_fail(status, STATUS_UNSUPPORTED, "Metal is only available on macOS");
 #endif
 }
 

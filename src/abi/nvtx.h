@@ -77,8 +77,8 @@ enum nvtx_message { NVTX_MESSAGE_NONE, NVTX_MESSAGE_A, NVTX_MESSAGE_W, NVTX_MESS
 struct nvtx_attributes {
     uint16_t version, size;
     uint32_t category;
-    int32_t colour_type;
-    uint32_t colour;
+    int32_t color_type;
+    uint32_t color;
     int32_t payload_type, reserved;
     union {
         uint64_t u64;

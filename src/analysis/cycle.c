@@ -49,7 +49,7 @@ static bool follow_cycle(const uint32_t *names, size_t count, size_t from, size_
 }
 
 /* A loop after a long start: ever shorter suffixes, without their own end, where the run has left
- * the loop. Equal neighbours count if nothing else repeats. */
+ * the loop. Equal neighbors count if nothing else repeats. */
 static bool find_late_cycle(const uint32_t *names, size_t count, struct cycle *cycle,
                             struct status *status) {
     enum { ROWS_MIN = 8, PARTS = 4 };

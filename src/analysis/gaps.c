@@ -492,7 +492,7 @@ static bool walk_device(struct walk *walk, uint32_t device, struct status *statu
     return reached >= end || add_idle(walk, reached, end, NO_ROW, status);
 }
 
-static void summarise_gaps(struct gaps *gaps, int64_t *durations) {
+static void summarize_gaps(struct gaps *gaps, int64_t *durations) {
     if (gaps->count == 0)
         return;
     double sum = 0, squares = 0;
@@ -627,7 +627,7 @@ static bool find_gaps(const struct model *model, const struct host *host, uint32
               gap_names_list(&gaps->sync_names, &walk.sync_names, model->trace, status) &&
               list_states(&walk, status);
     if (ok)
-        summarise_gaps(gaps, walk.durations);
+        summarize_gaps(gaps, walk.durations);
     walk_finish(&walk);
     if (!ok)
         gaps_finish(gaps);

@@ -9,7 +9,7 @@
 #include "analysis/model.h"
 
 enum gap_cause {
-    CAUSE_SYNC,       /* blocked in a synchronising call that ended in the gap */
+    CAUSE_SYNC,       /* blocked in a synchronizing call that ended in the gap */
     CAUSE_ALLOC,      /* inside an allocating or freeing call */
     CAUSE_COMPILE,    /* loading a module or compiling */
     CAUSE_COPY_CALL,  /* inside a blocking copy call */

@@ -10,7 +10,7 @@ enum kernel_class {
     KERNEL_ELEMENTWISE, /* a framework's own, one operation each */
     KERNEL_STRIDED,     /* the same over memory that is not contiguous */
     KERNEL_FUSED,       /* what a compiler made of several */
-    KERNEL_STREAMING,   /* reductions, normalisations, softmax, gathers, copies */
+    KERNEL_STREAMING,   /* reductions, normalizations, softmax, gathers, copies */
     KERNEL_MATMUL,      /* products, convolutions, attention on matrix units, or not known */
     KERNEL_MATMUL_F32,  /* products in f32 without matrix units, or in f64 */
     KERNEL_SORT_SCAN,   /* sorts, scans: bound by their own dependencies */

@@ -331,8 +331,8 @@ static void observe_periods(const struct model *model, uint32_t device, bool in_
     offer_decile(latencies, in_graphs ? DEVICE_LIMIT_GRAPH_KERNEL : DEVICE_LIMIT_LAUNCH, limits);
 }
 
-/* A synchronising call does not name its device: the result applies to all. */
-static void observe_synchronisations(const struct model *model, struct latencies *latencies,
+/* A synchronizing call does not name its device: the result applies to all. */
+static void observe_synchronizations(const struct model *model, struct latencies *latencies,
                                      struct limits *by_device) {
     const struct trace *trace = model->trace;
     struct limits observed = {0};
@@ -364,7 +364,7 @@ static bool add_observed(const struct model *model, struct limits *by_device,
         observe_periods(model, id, true, last_in_queue, &latencies, &by_device[id]);
     }
     if (ok)
-        observe_synchronisations(model, &latencies, by_device);
+        observe_synchronizations(model, &latencies, by_device);
     memory_free(latencies.values);
     memory_free(last_in_queue);
     return ok;

@@ -1,7 +1,8 @@
 /* A loop is identified by the caller of its function, the function and the line of its header.
  *
  * Calls with equal stacks are ambiguous: one instruction may launch several kernels, or it is
- * executed once a turn. They count as turns only if the loop has no other sign of turns.
+ * executed once an iteration. They count as iterations only if the loop has no other sign of
+ * iterations.
  */
 #include "analysis/loops.h"
 
@@ -18,7 +19,7 @@
 enum {
     DEPTH_MAX = 1100, /* frames of a stack */
     SHARE_MIN = 10,   /* a loop with less than 1 / SHARE_MIN of the calls is not the run's */
-    COUNTED_MAX = 12, /* loops whose turns are counted */
+    COUNTED_MAX = 12, /* loops whose iterations are counted */
     TURNS_MIN = 3,
 };
 
@@ -145,10 +146,11 @@ struct turn_finder {
     const struct loops *loops;
     uint32_t loop;                    /* index + 1 */
     unsigned depth;                   /* of its frame in a path */
-    struct path *before, *now, first; /* of the calls, and of the turn's first */
+    struct path *before, *now, first; /* of the calls, and of the iteration's first */
     uint32_t first_stack;
-    uint32_t repeated; /* with equal stacks: the name that begins a turn when it comes again */
-    bool seen;         /* in this turn */
+    uint32_t
+        repeated; /* with equal stacks: the name that begins an iteration when it comes again */
+    bool seen;    /* in this iteration */
 };
 
 enum step_kind { SAME_TURN, NEXT_TURN, REPEATED /* equal stacks */ };
@@ -183,8 +185,8 @@ static struct position position(const struct turn_finder *finder, uint32_t row, 
 }
 
 /* The code of an exception handler is at the end of the function, and the way back from it is no
- * turn: a turn also goes back in the source, except from the condition of a while loop, which is
- * behind its body. */
+ * iteration: an iteration also goes back in the source, except from the condition of a while loop,
+ * which is behind its body. */
 static bool goes_back(struct position a, struct position b, uint32_t header) {
     return b.offset < a.offset && (b.line <= a.line || a.line == header);
 }
@@ -326,8 +328,8 @@ static bool begin_turn(struct turn_finder *finder, struct loop_turns *turns, int
 }
 
 /* Of the names among the calls with the stack of the loop's first call: the rarest that still comes
- * often, since an instruction may use one kernel several times, and the first turns may also load
- * modules or allocate. */
+ * often, since an instruction may use one kernel several times, and the first iterations may also
+ * load modules or allocate. */
 static bool find_repeated(struct turn_finder *finder, const struct timed_call *calls, size_t count,
                           const uint32_t *names, struct status *status) {
     enum { OFTEN = 8 }; /* an eighth of the most frequent one */
@@ -356,7 +358,7 @@ static bool find_repeated(struct turn_finder *finder, const struct timed_call *c
     return true;
 }
 
-/* `repeats`: equal stacks are turns. */
+/* `repeats`: equal stacks are iterations. */
 static bool walk_turns(struct turn_finder *finder, const struct timed_call *calls, size_t count,
                        const uint32_t *names, bool repeats, struct loop_turns *turns, size_t *jumps,
                        struct status *status) {
@@ -489,7 +491,7 @@ static uint32_t largest_inside(const struct model *model, const struct loops *lo
     return best;
 }
 
-/* Whether the steps are the turns of the loop inside and not of this one. */
+/* Whether the steps are the iterations of the loop inside and not of this one. */
 static bool descends(const struct program_loop *loop, const struct program_loop *inside) {
     if (inside->calls < loop->calls / 10 * 8 || inside->turns <= loop->turns)
         return false;

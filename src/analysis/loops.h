@@ -1,9 +1,9 @@
-/* Which loops of the program do device work, and when does each turn begin?
+/* Which loops of the program do device work, and when does each iteration begin?
  *
  * The recorder stores, with each frame, the loops of its function around the line. The calls of a
- * thread in order of time then show the turns: within a turn the instruction in the loop's frame
- * moves forward, and at the next turn it jumps back. A jump that a loop further inside explains is
- * a turn of that one.
+ * thread in order of time then show the iterations: within an iteration the instruction in the
+ * loop's frame moves forward, and at the next iteration it jumps back. A jump that a loop further
+ * inside explains is an iteration of that one.
  */
 #ifndef RIDGE_ANALYSIS_LOOPS_H
 #define RIDGE_ANALYSIS_LOOPS_H
@@ -22,7 +22,8 @@ struct program_loop {
 };
 
 struct loop_turn {
-    int64_t start, end; /* host time: the first call, and the next turn's or the first outside */
+    int64_t start,
+        end; /* host time: the first call, and the next iteration's or the first outside */
 };
 
 struct loop_turns {
@@ -37,19 +38,20 @@ struct loops {
     uint32_t *inner; /* by row of trace->stack: index + 1 of its innermost loop; 0: none */
     uint64_t calls;  /* launches and copies with a stack */
     uint32_t *names; /* by call: that of the kernel that it launched, else its own */
-    uint32_t steps;  /* index + 1 of the loop whose turns are the run's steps; 0: none */
+    uint32_t steps;  /* index + 1 of the loop whose iterations are the run's steps; 0: none */
 };
 
 /* `name`, "FILE:LINE" of a header, selects the loop of the steps; NULL: the outermost one that does
- * the device work, but not one over epochs. Counts the turns of loops with a part of the work. */
+ * the device work, but not one over epochs. Counts the iterations of loops with a part of the work.
+ */
 bool loops_find(const struct model *model, const char *name, struct loops *loops,
                 struct status *status);
 void loops_finish(struct loops *loops);
 
-/* The turns of a loop in order of time. Free the list with memory_free(). */
+/* The iterations of a loop in order of time. Free the list with memory_free(). */
 bool loops_turns(const struct model *model, const struct loops *loops, uint32_t index,
                  struct loop_turns *turns, struct status *status);
-/* The number of loops around it whose turns were counted. */
+/* The number of loops around it whose iterations were counted. */
 unsigned loops_depth(const struct loops *loops, const struct program_loop *loop);
 /* Appends "train.py:42 for batch in loader:". */
 void loops_format(const struct model *model, const struct program_loop *loop, struct buffer *text);

@@ -13,7 +13,7 @@ struct memory_use { /* of one device, or of the host */
     bool absolute; /* the source has totals; else counted from 0 at the start of the trace */
 };
 
-/* Over the selection (NULL: the whole trace); memory in use at its start counts towards the peak.
+/* Over the selection (NULL: the whole trace); memory in use at its start counts toward the peak.
  * by_device[id], [0] is the host; trace->device.count of them. Free with memory_free(). */
 bool memory_use_find(const struct model *model, const struct selection *selection,
                      struct memory_use **by_device, struct status *status);

@@ -31,7 +31,7 @@ struct model {
     uint8_t *communicates;  /* by string: 1 = the name of a communication kernel */
 
     /* The span of the run and, by session, of each recording: device work and API calls, and in a
-     * framework's own trace also operators, ranges and synchronisation records. NVTX ranges,
+     * framework's own trace also operators, ranges and synchronization records. NVTX ranges,
      * samples and counters may cover a whole session around the run and count only if there is
      * nothing else. */
     int64_t first, last;

@@ -52,7 +52,7 @@ enum operator_kind {
     OPERATOR_UNKNOWN,
     OPERATOR_PRODUCT,     /* matrix products and attention: one kernel does the work */
     OPERATOR_CONVOLUTION, /* with kernels that transpose its inputs */
-    OPERATOR_STREAMING,   /* every element once: element-wise, reductions, normalisations, copies */
+    OPERATOR_STREAMING,   /* every element once: element-wise, reductions, normalizations, copies */
 };
 
 struct operator_work {

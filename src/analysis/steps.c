@@ -21,7 +21,7 @@
 
 const char *steps_source_name(enum steps_source source) {
     static const char *const names[] = {"none", "profiler steps", "repeated ranges",
-                                        "the turns of a loop",
+                                        "the iterations of a loop",
                                         "repeating activities: iterations or layers"};
     return names[source];
 }
@@ -497,7 +497,7 @@ static bool find_warm_up(struct steps *steps, struct status *status) {
     return true;
 }
 
-static bool summarise_steps(struct steps *steps, struct status *status) {
+static bool summarize_steps(struct steps *steps, struct status *status) {
     size_t count = steps->count - steps->warm_up;
     if (count == 0)
         return true;
@@ -531,7 +531,7 @@ bool steps_find(const struct model *model, const char *loop, struct steps *steps
               (steps->count || find_repeated_ranges(model, steps, status)) &&
               (steps->count || add_turns(model, steps, status)) &&
               (steps->count || find_periodic_steps(model, steps, status)) &&
-              find_warm_up(steps, status) && summarise_steps(steps, status);
+              find_warm_up(steps, status) && summarize_steps(steps, status);
     if (!ok)
         steps_finish(steps);
     return ok;

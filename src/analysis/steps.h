@@ -1,7 +1,8 @@
-/* Does the run repeat, and how regularly? Steps are, in order of preference: the turns of a loop
- * that the user names; the profiler's own (ProfilerStep#N); annotations that repeat in the same
- * order over most of the run (data, forward, backward, data, ...); the turns of the program's loop
- * (loops.h); or a periodic sequence of activities. Steps before the run settles are warm-up. */
+/* Does the run repeat, and how regularly? Steps are, in order of preference: the iterations of a
+ * loop that the user names; the profiler's own (ProfilerStep#N); annotations that repeat in the
+ * same order over most of the run (data, forward, backward, data, ...); the iterations of the
+ * program's loop (loops.h); or a periodic sequence of activities. Steps before the run settles are
+ * warm-up. */
 #ifndef RIDGE_ANALYSIS_STEPS_H
 #define RIDGE_ANALYSIS_STEPS_H
 

@@ -1,4 +1,4 @@
-/* Walks each thread's synchronising calls beside its list of innermost ranges. */
+/* Walks each thread's synchronizing calls beside its list of innermost ranges. */
 #include "analysis/syncs.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Where does the host wait for the device? Synchronising calls by the range around them, and the
- * driver's own synchronisation records. */
+/* Where does the host wait for the device? Synchronizing calls by the range around them, and the
+ * driver's own synchronization records. */
 #ifndef RIDGE_ANALYSIS_SYNCS_H
 #define RIDGE_ANALYSIS_SYNCS_H
 

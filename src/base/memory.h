@@ -14,7 +14,7 @@
  * overflows. A zero product still gives a unique pointer. Free with memory_free(). */
 void *memory_allocate(size_t count, size_t size, struct status *status);
 
-/* `bytes`, not initialised, at a multiple of `alignment` (a power of two, at least that of a
+/* `bytes`, not initialized, at a multiple of `alignment` (a power of two, at least that of a
  * pointer); with huge pages where available if several megabytes. */
 void *memory_allocate_aligned(size_t bytes, size_t alignment, struct status *status);
 
@@ -22,7 +22,7 @@ void *memory_allocate_aligned(size_t bytes, size_t alignment, struct status *sta
 void memory_free(void *pointer);
 
 /* Grows *array (of *capacity elements of `size` bytes) to hold at least `needed`; the new part is
- * not initialised. Changes nothing on failure. */
+ * not initialized. Changes nothing on failure. */
 bool memory_grow(void **array, size_t *capacity, size_t needed, size_t size, struct status *status);
 
 /* memory_grow() of a typed array: GROW(list, &capacity, count + 1, status). */
@@ -39,7 +39,7 @@ struct arena {
     size_t total;      /* bytes in all blocks */
 };
 
-/* `size` bytes, aligned for any type, not initialised; NULL when out of memory. */
+/* `size` bytes, aligned for any type, not initialized; NULL when out of memory. */
 void *arena_allocate(struct arena *arena, size_t size, struct status *status);
 void arena_finish(struct arena *arena);
 

@@ -40,7 +40,7 @@ bool output_open(struct output *output, const char *path, bool replace, struct s
 void output_write(struct output *output, const void *data, size_t length);
 void output_printf(struct output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* A control sequence, such as a colour; only written to terminals. */
+/* A control sequence, such as a color; only written to terminals. */
 void output_control(struct output *output, const char *sequence);
 /* Fails the output with "out of memory" unless `ok`: for text assembled elsewhere. */
 void output_require(struct output *output, bool ok);

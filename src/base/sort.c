@@ -58,7 +58,7 @@ static size_t count_before(const struct keys *keys, const uint32_t *from, size_t
     return low;
 }
 
-/* Merges two neighbouring runs. Rows outside their overlap are copied without comparisons. */
+/* Merges two neighboring runs. Rows outside their overlap are copied without comparisons. */
 static void merge(const struct keys *keys, const uint32_t *from, size_t start, size_t middle,
                   size_t end, uint32_t *to) {
     size_t a = start, b = middle, at = start;

@@ -21,7 +21,7 @@ struct summary {
 void statistics_sort(double *values, size_t count);
 /* Of sorted values, interpolated; 0 <= quantile <= 1; 0 for no values. */
 double statistics_quantile(const double *sorted, size_t count, double quantile);
-/* Sorts and summarises the values. */
+/* Sorts and summarizes the values. */
 struct summary statistics_summarize(double *values, size_t count);
 
 /* Half the interquartile range, relative to the median: 0.01 is "± 1 %". */

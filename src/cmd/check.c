@@ -658,7 +658,7 @@ const struct command command_check = {
         "of the checks, and one above the gate passes in at most 5 %. Counts of a step (kernels, "
         "launches, copies, synchronizations, allocations, compilations) do not vary and are "
         "compared exactly.\n\n"
-        "Exit status: 0 within the gate, 1 regressed, 2 trouble, 3 not decidable with these runs; "
+        "Exit status: 0 within the gate, 1 regressed, 2 error, 3 not decidable with these runs; "
         "the smallest slowdown that they could have found is printed.",
     .examples = "ridge check --versus ../main/bench -- ./bench\ttwo builds, in turns\n"
                 "ridge check --save main -- python train.py\tmake a baseline\n"

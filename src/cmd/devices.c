@@ -129,10 +129,10 @@ const struct command command_devices = {
     .name = "devices",
     .arguments = "",
     .summary = "List devices for the runtime, and what is missing for others",
-    .details =
-        "Lists every device that a program built with ridge can open here, by the name that "
-        "ridge_device_open() and RIDGE_DEVICE take: the CPU, NVIDIA GPUs, and OpenCL devices. A "
-        "kind of device that cannot be used is listed with the reason and a remedy.",
+    .details = "Lists every device that a program built with ridge can open here, by the name that "
+               "ridge_device_open() and RIDGE_DEVICE take: the CPU, NVIDIA GPUs, and Metal, OpenCL "
+               "and Vulkan devices. A "
+               "kind of device that cannot be used is listed with the reason and a remedy.",
     .examples = "ridge devices\n"
                 "ridge devices --format json | jq '.devices[] | select(.usable).name'",
     .options = options,

@@ -186,7 +186,7 @@ static const struct command_option options[] = {
     {"against", 'a', "TRACE", "this and the traces behind it are runs after the change"},
     {"predicted", 0, NULL, "set the what-if prediction of BEFORE beside what happened"},
     {"device", 'd', "LABEL", "compare this device, as the report names it"},
-    {"range", 'r', "NAME", "compare turns of the ranges of this name"},
+    {"range", 'r', "NAME", "compare occurrences of the ranges of this name"},
     {"steps", 's', "A-B",
      "compare these steps, counted from 1; \"steady\": those after warm-up; \"all\": the whole "
      "run"},
@@ -214,7 +214,7 @@ const struct command command_diff = {
         "that launches them, then by their place in the step, so that a fused kernel stands beside "
         "those it replaced. Swapping the traces negates every figure.\n\n"
         "What else differs (device, clock, driver, recording tool) is listed. With one run a side "
-        "the differences that cannot be told from noise are estimated from the steps; with several "
+        "the noise is estimated from the steps; with several "
         "(A1 A2 A3 --against B1 B2 B3) an exact rank test compares the runs, and the run with the "
         "median step of each side is split.\n\n"
         "Where steps are not marked and what repeats is not the same on both sides, the whole runs "

@@ -647,7 +647,8 @@ const struct command command_doctor = {
     .summary = "Check what can be recorded on this machine",
     .details =
         "Checks everything that ridge record and ridge import depend on: the CUDA driver, "
-        "CUPTI and the probe, perf events, Python, OpenCL, and the libraries that read the "
+        "CUPTI and the probe, OpenCL, Vulkan, Xcode, perf events, Python, and the libraries that "
+        "read the "
         "traces of other tools. Prints one line for each: what was found, or what is missing "
         "and how to fix it. Changes nothing. The exit status is 1 when nothing can be "
         "recorded.",

@@ -1,4 +1,4 @@
-/* What to clean up when the user stops ridge with Ctrl-C (or it is told to end), and how work that
+/* What to clean up when the user stops ridge with Ctrl-C or a signal, and how work that
  * can end in order learns of it.
  */
 #ifndef RIDGE_CMD_INTERRUPT_H

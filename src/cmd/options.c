@@ -120,7 +120,7 @@ static bool looks_like_option(const char *word) {
 static bool keep(struct command_line *line, const struct command_option *option, const char *value,
                  struct status *status) {
     if (command_is_choice(option->value) && !command_choice_has(option->value, value))
-        return status_fail(status, STATUS_USAGE, "--%s is %s, not '%s' (see 'ridge help %s')",
+        return status_fail(status, STATUS_USAGE, "--%s must be %s, not '%s' (see 'ridge help %s')",
                            option->name, option->value, value, line->command->name);
     line->given[line->given_count++] = (struct command_given){option, value, line->argument_count};
     return true;

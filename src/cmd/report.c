@@ -15,7 +15,7 @@
 #include "report/report.h"
 #include "report/select.h"
 
-static bool wants_colour(const struct output *output) {
+static bool wants_color(const struct output *output) {
     const char *terminal = getenv("TERM"), *refused = getenv("NO_COLOR");
     return !output->path && isatty(output->fd) && !(refused && *refused) &&
            !(terminal && strcmp(terminal, "dumb") == 0);
@@ -27,7 +27,7 @@ static bool is_text(const char *format) {
 
 struct report_style report_style(const struct output *output) {
     return (struct report_style){
-        .colour = wants_colour(output),
+        .color = wants_color(output),
         .width = terminal_columns(output),
     };
 }

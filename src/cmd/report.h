@@ -22,7 +22,7 @@ bool report_open(struct opened_report *opened, const struct report_options *opti
                  bool skip_invalid, struct status *status);
 void report_close(struct opened_report *opened);
 
-/* Colour and width that suit the output. */
+/* Color and width that suit the output. */
 struct report_style report_style(const struct output *output);
 /* `format` is text, md, json, csv or html; NULL: text. */
 bool report_print(const struct report *report, const char *format, const struct report_style *style,

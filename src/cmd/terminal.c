@@ -123,7 +123,7 @@ static void run_pager(const char *command, const int ends[2]) {
     dup2(ends[0], STDIN_FILENO);
     close(ends[0]);
     close(ends[1]);
-    setenv("LESS", "FRX", 0); /* quit if it fits, keep colours, leave the text on the screen */
+    setenv("LESS", "FRX", 0); /* quit if it fits, keep colors, leave the text on the screen */
     setenv("LESSCHARSET", "utf-8", 0);
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);

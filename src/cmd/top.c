@@ -1,7 +1,7 @@
 /* ridge top: a live view of a running process.
  *
- * Each turn attaches, records for the interval, detaches and reports, so that the figures are those
- * of `ridge record -p` and `ridge report`. Between two turns the process is not observed.
+ * Each interval attaches, records for the interval, detaches and reports, so that the figures are
+ * those of `ridge record -p` and `ridge report`. Between two intervals the process is not observed.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -106,8 +106,8 @@ static int top_main(const struct command_line *line) {
 
 static const struct command_option options[] = {
     {"pid", 'p', "PID", "the process"},
-    {"interval", 'i', "SECONDS", "time of a turn (1)"},
-    {"count", 'n', "N", "end after N turns"},
+    {"interval", 'i', "SECONDS", "length of an interval (default: 1)"},
+    {"count", 'n', "N", "end after N intervals"},
     {0},
 };
 
@@ -115,11 +115,11 @@ const struct command command_top = {
     .name = "top",
     .arguments = "-p PID",
     .summary = "Watch a running process: threads, waits, functions",
-    .details = "Shows each second what the threads of a running process and of its children did: "
+    .details = "Shows every second what the threads of a running process and its children did: "
                "running, ready without a processor, or blocked, where they waited, and the "
                "functions that ran. The process is not stopped. Ctrl-C ends the view.\n\n"
-               "Each turn is a recording as by 'ridge record -p' with its report. Between two "
-               "turns, for about a tenth of a second, the process is not observed.",
+               "Each interval is a recording as by 'ridge record -p' with its report. Between two "
+               "intervals, for about a tenth of a second, the process is not observed.",
     .examples = "ridge top -p $(pgrep -n python)\tthe newest Python\n"
                 "ridge top -p 4711 -n 1 -i 10\tten seconds, once",
     .options = options,

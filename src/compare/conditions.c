@@ -316,8 +316,8 @@ static void compare_units(struct diff *diff) {
     else if (!diff->same_units)
         add(diff, "units",
             "Steps are not marked, and what repeats is not the same on both sides: the whole runs "
-            "are compared, as if both did the same number of iterations. NVTX ranges around the "
-            "steps, or torch.profiler's step(), mark them.");
+            "are compared, as if both did the same number of iterations. Mark the steps "
+            "with ranges or with torch.profiler's step().");
 }
 
 bool conditions_find(struct diff *diff, struct status *status) {

@@ -150,8 +150,8 @@ static struct text loop_header(const struct steps *steps) {
     return steps->loops.steps ? steps->loops.list[steps->loops.steps - 1].text : TEXT("");
 }
 
-/* Whether the steps are known to be iterations: marked by the program or its profiler, or turns of
- * the same loop of the program. */
+/* Whether the steps are known to be iterations: marked by the program or its profiler, or
+ * iterations of the same loop of the program. */
 static bool are_marked(const struct steps *first, const struct steps *second) {
     bool marked = first->source < STEPS_LOOP && second->source < STEPS_LOOP;
     bool loops = first->source == STEPS_LOOP && second->source == STEPS_LOOP;

@@ -63,7 +63,7 @@ struct noise {
     size_t runs[SIDES];
     double spread[SIDES]; /* relative standard error of the median step */
     bool spread_known[SIDES];
-    double smallest;         /* relative differences below this cannot be told; 0: unknown */
+    double smallest;         /* smaller relative differences are noise; 0: unknown */
     bool known;              /* the units give an estimate, or there are several runs */
     bool significant;        /* the difference of the step is beyond it */
     double probability;      /* of the exact rank test by run; 1 with one run a side */

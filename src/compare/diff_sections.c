@@ -1,5 +1,5 @@
-/* Rows of the same part are told apart by their names; a row of several kernels names the one with
- * most time. */
+/* Rows of the same part are distinguished by their names; a row of several kernels names the one
+ * with most time. */
 #include "compare/diff_sections.h"
 
 #include <math.h>

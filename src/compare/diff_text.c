@@ -44,10 +44,10 @@ static void write_bar(struct text_writer *writer, const char *title, int64_t sta
     from = MIN(from, cells - 1);
     to = MIN(MAX(to, from + 1), cells);
     output_printf(writer->output, "  %-*s%*s", TITLE_WIDTH, title, (int)from, "");
-    text_colour(writer, total ? PLAIN : end < start ? GREEN : RED);
+    text_color(writer, total ? PLAIN : end < start ? GREEN : RED);
     for (unsigned i = from; i < to; i++)
         output_printf(writer->output, "%s", total ? "█" : end < start ? "░" : "▓");
-    text_colour(writer, PLAIN);
+    text_color(writer, PLAIN);
     output_printf(writer->output, "%*s%*s%s\n", (int)(cells - to), "", text_pad(value, VALUE_WIDTH),
                   "", value);
 }
@@ -162,9 +162,9 @@ bool diff_write_text(const struct diff *diff, const struct report_style *style, 
     struct text_writer writer = {
         .report = diff->sides[BEFORE].report, .style = style, .output = output, .status = status};
     write_head(&writer, diff);
-    text_colour(&writer, BOLD);
+    text_color(&writer, BOLD);
     text_wrapped(&writer, "", "", text_of(diff->headline));
-    text_colour(&writer, PLAIN);
+    text_color(&writer, PLAIN);
     text_wrapped(&writer, "", "", text_of(diff->second));
     if (diff->prediction.asked)
         text_wrapped(&writer, "", "", text_of(diff->prediction.words));

@@ -517,12 +517,10 @@ static void explain_noise(const struct diff *diff, char *words, size_t size) {
                  noise->runs[BEFORE], noise->runs[AFTER], noise->probability,
                  noise->best_probability > 0.05 ? "; so few runs cannot give less than 0.05" : "");
     else if (noise->known)
-        snprintf(words, size, "One run each: differences below %s cannot be told.",
+        snprintf(words, size, "One run each: differences below %s are within the noise.",
                  format_percent(fmax(noise->smallest, 0.001), smallest));
     else
-        snprintf(words, size,
-                 "One run each with too few steps to estimate the noise: what is within it is "
-                 "unknown.");
+        snprintf(words, size, "One run each, with too few steps to estimate the noise.");
 }
 
 static void explain_parts(const struct diff *diff, const struct inquiry *of, char *words,

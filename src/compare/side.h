@@ -1,10 +1,10 @@
 /* One side of a comparison: the median step of a trace, split exactly.
  *
  * The part that is compared (the steady steps, --steps, --range, --window or the run) is a list of
- * units: steps, turns of a range, or one window. The step time is the median length of a unit. What
- * a unit consists of is taken from the middle half of the units in order of length, so that neither
- * a checkpoint nor the noise of a single step decides it, and scaled to the median: the entries sum
- * to it exactly, in integer nanoseconds.
+ * units: steps, iterations of a range, or one window. The step time is the median length of a unit.
+ * What a unit consists of is taken from the middle half of the units in order of length, so that
+ * neither a checkpoint nor the noise of a single step decides it, and scaled to the median: the
+ * entries sum to it exactly, in integer nanoseconds.
  */
 #ifndef RIDGE_COMPARE_SIDE_H
 #define RIDGE_COMPARE_SIDE_H

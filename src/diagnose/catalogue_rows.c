@@ -60,7 +60,7 @@ const struct pattern catalogue_rows[] = {
      .words = "Let cuDNN compute the convolutions (torch.backends.cudnn.enabled=True)"},
     {TORCH, .all = {KERNELS("distribution_elementwise|fused_dropout", 0.15)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, LINES, .what = "random numbers and dropout",
-     .words = "Fuse dropout with its neighbours (torch.compile), or generate random numbers ahead"},
+     .words = "Fuse dropout with its neighbors (torch.compile), or generate random numbers ahead"},
     {TORCH, .all = {KERNELS("kDequantize|dequantize_block", 0.15)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, LINES, .what = "dequantization kernels",
      .words = "Use a kernel that multiplies quantized weights directly (torchao, Marlin) instead "
@@ -129,7 +129,7 @@ const struct pattern catalogue_rows[] = {
      .words =
          "Run attention in bf16 or f16 (torch.autocast), for which flash attention has kernels"},
     {TORCH, .all = {KERNELS("gemm_f64|dgemm", 0.3)}, .belongs = KERNEL, SETTING,
-     .words = "Check where f64 comes from (numpy arrays are f64 unless told): .float(), or "
+     .words = "Check where f64 comes from (NumPy arrays are f64 by default): .float(), or "
               "torch.from_numpy(x.astype(numpy.float32))"},
     /* scattered access */
     {TORCH, .all = {KERNELS("indexFuncLargeIndex|indexFuncSmallIndex|scatter_add|index_add", 0.3)},
@@ -345,7 +345,6 @@ const struct pattern catalogue_rows[] = {
      .unless = "cupy_|at::native|2at6native", .belongs = ON(ALLOCATION), LINES,
      .words = "Allocate the buffers once, before the loop, or from a pool (cudaMallocAsync, "
               "cudaFreeAsync)"},
-    /* grids */
 };
 const size_t catalogue_row_count = ARRAY_COUNT(catalogue_rows);
 _Static_assert(ARRAY_COUNT(catalogue_rows) <= CATALOGUE_ROWS_MAX, "a bit for each row");

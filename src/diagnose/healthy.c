@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "diagnose/diagnosis.h"
+#include "diagnose/remedies.h"
 #include "trace/writer.h"
 
 /* A device that runs no kernel for more than this share of the time is not healthy. */
@@ -98,7 +99,7 @@ static void describe_undecided(struct diagnosis *diagnosis, struct finding *find
                         format_duration(facts->kernels.total_time, time));
     else if (gap)
         finding_summary(diagnosis, finding,
-                        "One gap of %s (%s) has much of the idle time, with %s kernels in total%s",
+                        "One gap of %s (%s) is much of the idle time, with %s kernels in total%s",
                         format_duration(gap->end - gap->start, time),
                         gap_cause_name(gap_main_cause(gap)),
                         format_count(facts->kernels.count, count),
@@ -318,19 +319,21 @@ void diagnose_missing(struct diagnosis *diagnosis) {
     if (facts->cause[CAUSE_HOST] > facts->window / 10 && trace->sample.count == 0 &&
         trace->range.count == 0)
         diagnose_add_missing(
-            diagnosis, "No samples or ranges were recorded, so host code has no names. Record "
-                       "with CPU sampling (no --no-sampling) or add NVTX ranges.");
+            diagnosis,
+            "No samples or ranges were recorded, so host code has no names. Record with CPU "
+            "sampling (no --no-sampling) or add ranges (%s).",
+            remedy_range_apis(facts->framework));
     const struct limits *limits = source->limits ? &source->limits[source->devices[0].id] : NULL;
     bool no_roofs = !limits || limits->source[DEVICE_LIMIT_MEMORY] < LIMIT_PUBLISHED;
     if (facts->kernels.count && no_roofs)
-        diagnose_add_missing(diagnosis,
-                             "The roofs of the device are not known, so neither is how close its "
-                             "kernels get. Run ridge peaks on its machine.");
+        diagnose_add_missing(
+            diagnosis, "The roofs of the device are not known, so the distance of its "
+                       "kernels from them is not known either. Run ridge peaks on its machine.");
     else if (facts->kernels.count && 4 * facts->kernels.known_time < facts->kernels.total_time)
         diagnose_add_missing(
             diagnosis,
-            "The work (bytes, operations) of most kernels is not known, so neither "
-            "is how close they get to their roofs.%s",
+            "The work (bytes, operations) of most kernels is not known, so their distance "
+            "from the roofs is not known either.%s",
             torch ? " Record with torch.profiler and record_shapes=True." : "");
     if (source->quality && source->quality->dropped)
         diagnose_add_missing(diagnosis,
@@ -341,5 +344,6 @@ void diagnose_missing(struct diagnosis *diagnosis) {
     if (source->steps->count == 0 && !source->narrowed && facts->kernels.count > 64)
         diagnose_add_missing(diagnosis,
                              "No steps were found, so the whole run is judged, including start-up. "
-                             "Mark each step with a range (NVTX, record_function).");
+                             "Mark each step with a range (%s).",
+                             remedy_range_apis(facts->framework));
 }

@@ -374,9 +374,7 @@ static void add_first_fix(struct diagnosis *diagnosis, struct finding *finding,
         fix_named(diagnosis, finding, own->top_name, words, option);
         return;
     }
-    const char *ranges = diagnosis->facts.framework == FRAMEWORK_TORCH   ? "NVTX, record_function"
-                         : diagnosis->facts.framework == FRAMEWORK_METAL ? "os_signpost"
-                                                                         : "NVTX";
+    const char *ranges = remedy_range_apis(diagnosis->facts.framework);
     if (2 * own->unnamed > own->total)
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                     diagnosis->trace->sample.count

@@ -82,7 +82,7 @@ static void find_memory(struct diagnosis *diagnosis) {
         return;
     const struct prediction *fused = predict_alone(diagnosis, CHANGE_FUSE);
     const struct prediction *roof = predict_alone(diagnosis, CHANGE_AT_ROOF);
-    /* a step of one kernel has nothing to fuse: its neighbours belong to other steps */
+    /* a step of one kernel has nothing to fuse: its neighbors belong to other steps */
     bool large = 2 * kernels->short_count < kernels->count &&
                  kernels->count >= 2 * diagnosis->source->step_count;
     bool strided = 2 * kernels->time[KERNEL_STRIDED] > kernels->total_time;

@@ -155,3 +155,18 @@ const char *remedy_text(enum framework framework, enum remedy remedy) {
         text = remedies[remedy].vulkan;
     return text ? text : remedies[remedy].plain;
 }
+
+const char *remedy_range_apis(enum framework framework) {
+    switch (framework) {
+    case FRAMEWORK_TORCH:
+        return "NVTX, record_function";
+    case FRAMEWORK_METAL:
+        return "os_signpost";
+    case FRAMEWORK_ROCM:
+        return "roctx";
+    case FRAMEWORK_VULKAN:
+        return "NVTX, VK_EXT_debug_utils";
+    default:
+        return "NVTX";
+    }
+}

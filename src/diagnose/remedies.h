@@ -26,5 +26,7 @@ enum remedy {
 };
 /* An imperative sentence without its full stop. */
 const char *remedy_text(enum framework framework, enum remedy remedy);
+/* The APIs that mark ranges: "NVTX, record_function". */
+const char *remedy_range_apis(enum framework framework);
 
 #endif

@@ -102,7 +102,7 @@ enum op_rule {
  * expression) */
 #define CONVERSION_OPS(X) \
     X(TO_F32, to_f32, I32, F32, I2F(x)) \
-    X(TO_I32, to_i32, F32, I32, F2I(x)) /* towards zero, saturating, NaN is 0 */ \
+    X(TO_I32, to_i32, F32, I32, F2I(x)) /* toward zero, saturating, NaN is 0 */ \
     X(TO_U8, to_u8, I32, I32, x & 255) \
     X(TO_F16, to_f16, F32, F32, ROUND_F16(x)) /* rounded to what the type can hold, kept in f32 */ \
     X(TO_BF16, to_bf16, F32, F32, ROUND_BF16(x))

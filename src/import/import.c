@@ -76,7 +76,7 @@ static bool inspect_file(struct source_file *file, const char *path, struct stat
     bool standard_input = strcmp(path, "-") == 0;
     file->source.path = path;
     if ((standard_input ? fstat(STDIN_FILENO, &info) : stat(path, &info)) != 0)
-        return status_fail_errno(status, "cannot open it");
+        return status_fail_errno(status, "cannot open");
     file->size = (uint64_t)info.st_size;
     file->source.is_folder = S_ISDIR(info.st_mode);
     if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))
@@ -87,7 +87,7 @@ static bool inspect_file(struct source_file *file, const char *path, struct stat
         return true;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return status_fail_errno(status, "cannot open it");
+        return status_fail_errno(status, "cannot open");
     bool ok = copy_pipe(file, fd, status);
     close(fd);
     return ok;
@@ -101,7 +101,7 @@ static bool read_head(struct source_file *file, struct status *status) {
     if (file->source.is_folder)
         return true;
     if (access(file->source.path, R_OK) != 0)
-        return status_fail_errno(status, "cannot open it");
+        return status_fail_errno(status, "cannot open");
     if (!input_open(&input, file->source.path, status))
         return false;
     file->compressed = input.compression != 0;

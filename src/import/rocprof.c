@@ -395,7 +395,7 @@ static bool list_files(const char *folder, char (**names)[NAME_BYTES], size_t *c
     *count = 0;
     *names = NULL;
     if (!entries)
-        return status_fail_errno(status, "cannot open it");
+        return status_fail_errno(status, "cannot open");
     bool ok = true;
     for (struct dirent *entry; ok && (entry = readdir(entries)) && *count < FILES_MAX;)
         if (ends_with(entry->d_name, ".csv") && strlen(entry->d_name) < NAME_BYTES) {

@@ -177,7 +177,7 @@ static bool read_head(const char *path, bool *plain, uint64_t *bytes, struct sta
     bool ok = true;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &found) != 0) {
-        status_fail_errno(status, "cannot open it");
+        status_fail_errno(status, "cannot open");
         if (fd >= 0)
             close(fd);
         return false;

@@ -43,7 +43,8 @@ static const struct signature signatures[] = {
     STARTS("\xFF\xD8\xFF", "is a picture, not a trace; " KNOWN_FORMATS),
     STARTS("\x89HDF", "is an HDF5 file, not a trace; " KNOWN_FORMATS),
     STARTS("PAR1", "is a Parquet file; export the Nsight report with 'nsys export --type sqlite'"),
-    STARTS("PERFILE2", "is a 'perf record' file, which ridge does not read; " KNOWN_FORMATS),
+    STARTS("PERFILE2", "is a 'perf record' file; convert it with 'perf script -i FILE > "
+                       "profile.txt' and read that"),
     STARTS("NVR\0", "is an Nsight Compute report; ridge reads Nsight Systems traces"),
     STARTS("\x93NUMPY", "is a NumPy array, not a trace; " KNOWN_FORMATS),
 };

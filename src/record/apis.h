@@ -14,7 +14,7 @@ struct trace_writer;
 
 enum { FRAMEWORKS = 6, FRAMEWORK_VERSION_SIZE = 40 };
 
-/* Zero-initialised: none. One bit for each row of the table in apis.c. */
+/* Zero-initialized: none. One bit for each row of the table in apis.c. */
 struct apis {
     uint32_t loaded, recorded;
     char versions[FRAMEWORKS][FRAMEWORK_VERSION_SIZE]; /* "": not loaded, or unknown */

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "trace/schema.h"
 
-/* Zero-initialised: nothing is known. */
+/* Zero-initialized: nothing is known. */
 struct blocking {
     enum blocked_on on;
     struct text call; /* the system call, or "page fault" */

@@ -13,7 +13,7 @@ struct capture {
     int64_t start, end;
 };
 
-/* Zero-initialised: empty. */
+/* Zero-initialized: empty. */
 struct captures {
     struct capture *list; /* the ended ones: disjoint and sorted */
     size_t count, capacity;

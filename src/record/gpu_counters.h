@@ -11,7 +11,7 @@
 
 enum { GPUS_MAX = 64, GPU_UUID_SIZE = 37 };
 
-/* Zero-initialised: empty. */
+/* Zero-initialized: empty. */
 struct gpu_counters {
     struct gpu {
         uint32_t row; /* of the device */

@@ -13,7 +13,7 @@
 #include "record/apis.h"
 #include "trace/writer.h"
 
-/* Zero-initialised except for the writer. */
+/* Zero-initialized except for the writer. */
 struct processes {
     struct trace_writer *writer;
     int64_t root;          /* the tree's root, if it is not the recorder's child; 0: it is */

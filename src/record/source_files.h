@@ -12,7 +12,7 @@
 #include "base/map.h"
 #include "base/text.h"
 
-/* Zero-initialised: empty. */
+/* Zero-initialized: empty. */
 struct source_files {
     struct map by_name; /* hash of the path -> index + 1; 0: unreadable */
     struct source_file **files;

@@ -151,7 +151,7 @@ static struct row_range range_row(const struct spool_origin *origin,
     struct spool_attributes attributes = {
         .domain = spool_origin_string(origin, range->domain),
         .category = spool_origin_text(origin, range->category),
-        .colour = range->colour,
+        .color = range->color,
         .payload_kind = range->has_payload,
         .payload = range->payload,
     };
@@ -212,7 +212,7 @@ bool spool_handle_mark(const struct spool_origin *origin, const struct spool_mar
         return true;
     struct spool_attributes attributes = {
         .category = spool_origin_text(origin, mark->category),
-        .colour = mark->colour,
+        .color = mark->color,
         .payload_kind = mark->has_payload,
         .payload = mark->payload,
     };
@@ -272,7 +272,7 @@ bool spool_handle_memory(const struct spool_origin *origin, const struct spool_m
     return true;
 }
 
-/* The addresses of a stack are symbolised with the mappings that perf has seen. */
+/* The addresses of a stack are symbolized with the mappings that perf has seen. */
 bool spool_handle_allocation(const struct spool_origin *origin,
                              const struct spool_allocation *allocation) {
     struct spool_rows *rows = origin->rows;

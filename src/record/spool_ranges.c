@@ -29,7 +29,7 @@ uint32_t spool_range_detail(struct trace_writer *writer, const struct spool_attr
     struct output output = output_into(&text);
     struct json json = {.output = &output};
     double number;
-    if (!attributes->category.length && !attributes->colour && !attributes->payload_kind &&
+    if (!attributes->category.length && !attributes->color && !attributes->payload_kind &&
         !shapes.length)
         return 0;
     json_begin_object(&json);
@@ -47,8 +47,8 @@ uint32_t spool_range_detail(struct trace_writer *writer, const struct spool_attr
         memcpy(&number, &attributes->payload, sizeof number);
         json_member_number(&json, "payload", number);
     }
-    if (attributes->colour)
-        json_member_unsigned(&json, "colour", attributes->colour);
+    if (attributes->color)
+        json_member_unsigned(&json, "colour", attributes->color);
     json_end_object(&json);
     uint32_t string = text.failed ? 0 : trace_writer_string(writer, buffer_as_text(&text));
     buffer_finish(&text);

@@ -8,7 +8,7 @@
 #include "spool/spool.h"
 #include "trace/writer.h"
 
-/* Zero-initialised: empty. */
+/* Zero-initialized: empty. */
 struct spool_ranges {
     struct half_range *halves; /* ranges of which one record has arrived */
     size_t count, capacity;
@@ -20,7 +20,7 @@ struct spool_ranges {
 struct spool_attributes {
     uint32_t domain; /* string id */
     struct text category;
-    uint32_t colour, payload_kind;
+    uint32_t color, payload_kind;
     int64_t payload;
 };
 

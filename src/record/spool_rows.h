@@ -22,7 +22,7 @@ struct spool_rows {
     int64_t from, until; /* events that begin outside are skipped */
     bool stopped;        /* --max-size is reached: all records are skipped */
 
-    struct perf *perf; /* symbolises the stacks of allocations; NULL: they are not recorded */
+    struct perf *perf; /* symbolizes the stacks of allocations; NULL: they are not recorded */
 
     uint64_t kernels, copies, calls, allocations;
     uint64_t invalid;         /* records with impossible times or fields */

@@ -1,4 +1,5 @@
-/* The stacks of a lane: its code objects, programs and frames become rows of the trace's table of stacks.
+/* The stacks of a lane: its code objects, programs and frames become rows of the trace's table of
+ * stacks.
  *
  * Threads number their stacks on their own; equal frames of all threads share one row.
  */
@@ -12,7 +13,7 @@
 #include "spool/spool.h"
 #include "trace/writer.h"
 
-/* Zero-initialised: empty. */
+/* Zero-initialized: empty. */
 struct spool_stacks {
     struct spool_stack_code {
         uint32_t function, file; /* string ids */
@@ -27,7 +28,7 @@ struct spool_stacks {
     size_t row_capacity;
 };
 
-/* Shared by all lanes. Zero-initialised: empty. */
+/* Shared by all lanes. Zero-initialized: empty. */
 struct spool_frame_rows {
     struct map rows; /* hash of a row -> its id */
     struct source_files sources;

@@ -1,5 +1,5 @@
 /* Which events does the page hold? All, as long as a browser can: beyond that, what is too short to
- * be seen is joined with its neighbours of the same lane, more and more, until the rest fits. What
+ * be seen is joined with its neighbors of the same lane, more and more, until the rest fits. What
  * is long enough to be seen stays as it is. */
 #include "base/array.h"
 #include "report/html_parts.h"

@@ -24,7 +24,7 @@ struct page_events {
 };
 
 /* All events, as long as there are no more than `most`; else those shorter than some length are
- * merged with their neighbours, so that no more are left where that can be. With more than
+ * merged with their neighbors, so that no more are left where that can be. With more than
  * PAGE_EVENTS_MAX a page would not open in reasonable time. */
 enum { PAGE_EVENTS_MAX = 3000000 };
 bool page_events_choose(struct page_events *events, const struct report *report, size_t most,

@@ -1,6 +1,6 @@
 /* The report as JSON, "ridge-report" version 1: everything the analysis found, nothing rounded and
  * nothing left out. Times are integer nanoseconds, counted from the start of the run; a figure that
- * cannot be told is null. docs/report-json.md describes every member; a member's meaning never
+ * is not known is null. docs/report-json.md describes every member; a member's meaning never
  * changes within a version, and new ones may appear. */
 #include "report/report.h"
 

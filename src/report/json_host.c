@@ -1,4 +1,4 @@
-/* The JSON of the host: API time, synchronisation, memory, steps, ranges and samples, each complete
+/* The JSON of the host: API time, synchronization, memory, steps, ranges and samples, each complete
  * and in the order of the analysis. */
 #include "base/array.h"
 #include "report/json_parts.h"
@@ -110,7 +110,7 @@ static void write_memory(struct json *json, const struct report *report) {
     json_end_object(json);
 }
 
-/* Those whose turns were counted; `depth` counts these around it. */
+/* Those whose iterations were counted; `depth` counts these around it. */
 static void write_loops(struct json *json, const struct report *report) {
     const struct loops *loops = &report->steps.loops;
     const struct trace *trace = report->model.trace;

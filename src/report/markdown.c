@@ -13,7 +13,7 @@
 #include "trace/writer.h"
 
 /* The guide's target for utilization. */
-#define UTILISATION_TARGET 0.8
+#define UTILIZATION_TARGET 0.8
 
 void markdown_line(struct markdown *document, const char *format, ...) {
     struct buffer line = {0};
@@ -251,7 +251,7 @@ static void write_bottleneck(struct markdown *document, unsigned number,
     rank_losses(device, order);
     int64_t time = loss_time(device, order[0]);
     double busy = wording_share(device->account.busy, device->account.window);
-    if (busy > UTILISATION_TARGET) {
+    if (busy > UTILIZATION_TARGET) {
         markdown_line(document, "%u. **Bottleneck Identified**: the kernels themselves", number);
         markdown_line(document, "   - Evidence: they ran for %s of the device's window",
                       format_percent(busy, share));
@@ -271,7 +271,7 @@ static void write_bottleneck(struct markdown *document, unsigned number,
         write_culprits(document, "Calls", &gaps->sync_names);
 }
 
-static void write_utilisation(struct markdown *document, unsigned number,
+static void write_utilization(struct markdown *document, unsigned number,
                               const struct report_device *device) {
     const struct account *account = &device->account;
     char share[FORMAT_SIZE], a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
@@ -372,7 +372,7 @@ static void write_findings(struct markdown *document, size_t index) {
     const struct report_device *device = &document->report->devices[index];
     markdown_device_heading(document, "Key Findings", index);
     write_bottleneck(document, 1, device);
-    write_utilisation(document, 2, device);
+    write_utilization(document, 2, device);
     write_memory_patterns(document, 3, device);
     write_top_kernel(document, 4, device);
 }

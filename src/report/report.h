@@ -42,7 +42,7 @@ struct report_options {
     const char *device;         /* label of the one device to report on; NULL: all that worked */
     const char *range;          /* NULL: the whole run */
     const char *steps;          /* "A-B", "A", "steady" or "all"; steps count from 1; or "FILE:LINE"
-                                   of a loop, whose steady turns are then meant */
+                                   of a loop, whose steady iterations are then meant */
     const char *window;         /* "T1,T2" from the run's start: 10ms,1.5s */
     bool steady;                /* without any of these: the part that a verdict is about */
     unsigned top;               /* rows of each table */
@@ -118,7 +118,7 @@ struct replay *report_replay(const struct report *report, const struct selection
                              bool narrowed, struct status *status);
 
 struct report_style {
-    bool colour;
+    bool color;
     unsigned width;       /* columns; at least 60 */
     bool full;            /* every part */
     const char *sections; /* names of parts, with commas between them; NULL: a summary, or all */
@@ -140,7 +140,7 @@ bool report_write_csv(const struct report *report, const char *section, struct o
 
 /* What the page does not show one by one. */
 struct page_summary {
-    uint64_t merged_events; /* drawn merged with their neighbours; 0: every event is there */
+    uint64_t merged_events; /* drawn merged with their neighbors; 0: every event is there */
     int64_t shorter;        /* all of them are shorter than this */
 };
 /* A page for browsers about one or two traces. */

@@ -20,7 +20,7 @@ static struct value total_time(const struct report_source *of, struct buffer *no
     buffer_string(note, of->report->narrowed ? "of the selection" : "first to last activity");
     return value_integer(of->device->account.window);
 }
-static struct value utilisation(const struct report_source *of, struct buffer *note) {
+static struct value utilization(const struct report_source *of, struct buffer *note) {
     buffer_string(note, "time in which a kernel runs");
     return value_ratio(of->device->account.busy, of->device->account.window);
 }
@@ -85,7 +85,7 @@ static int below_1us(double ns) {
 
 static const struct metric metrics[] = {
     {"Total time", NULL, UNIT_NS, total_time, NULL},
-    {"GPU utilization", ">80 %", UNIT_SHARE, utilisation, above_80},
+    {"GPU utilization", ">80 %", UNIT_SHARE, utilization, above_80},
     {"Kernel count", NULL, UNIT_COUNT, kernel_total, NULL},
     {"Avg kernel time", NULL, UNIT_NS, average_kernel, NULL},
     {"Avg gap time", "<1 µs", UNIT_NS, average_gap, below_1us},

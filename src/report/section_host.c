@@ -16,7 +16,7 @@ static bool steps_note(const void *source, struct buffer *line) {
     return steps->count > 0;
 }
 
-/* "Loop: train.py:42 for batch in loader: 1,200 turns", indented by depth. */
+/* "Loop: train.py:42 for batch in loader: 1,200 iterations", indented by depth. */
 static bool loop_sentence(const struct report *report, size_t index, struct buffer *line) {
     const struct loops *loops = &report->steps.loops;
     char count[FORMAT_PLURAL_SIZE];
@@ -26,7 +26,7 @@ static bool loop_sentence(const struct report *report, size_t index, struct buff
             continue;
         buffer_string(line, loops_depth(loops, loop) ? "Inside: " : "Loop: ");
         loops_format(&report->model, loop, line);
-        buffer_printf(line, " (%s%s)", format_plural(loop->turns, "turn", "turns", count),
+        buffer_printf(line, " (%s%s)", format_plural(loop->turns, "iteration", "iterations", count),
                       loops->steps == i + 1 && report->steps.source == STEPS_LOOP ? ", the steps"
                                                                                   : "");
         return true;

@@ -12,11 +12,11 @@
 #include "report/wording.h"
 #include "trace/writer.h"
 
-void text_colour(struct text_writer *writer, enum text_colour colour) {
+void text_color(struct text_writer *writer, enum text_color color) {
     static const char *const codes[] = {"\033[0m",  "\033[1m",  "\033[2m", "\033[32m",
                                         "\033[33m", "\033[31m", "\033[36m"};
-    if (writer->style->colour)
-        output_control(writer->output, codes[colour]);
+    if (writer->style->color)
+        output_control(writer->output, codes[color]);
 }
 
 void text_words(struct text_writer *writer, struct text words) {
@@ -47,9 +47,9 @@ void text_section(struct text_writer *writer, const char *title, const char *not
     struct buffer line = {0};
     va_list arguments;
     output_printf(writer->output, "\n");
-    text_colour(writer, BOLD);
+    text_color(writer, BOLD);
     output_printf(writer->output, "%s", title);
-    text_colour(writer, PLAIN);
+    text_color(writer, PLAIN);
     va_start(arguments, note);
     buffer_vprintf(&line, note, arguments);
     va_end(arguments);
@@ -60,21 +60,21 @@ void text_section(struct text_writer *writer, const char *title, const char *not
     buffer_finish(&line);
 }
 
-void text_bar(struct text_writer *writer, double share, unsigned cells, enum text_colour colour) {
+void text_bar(struct text_writer *writer, double share, unsigned cells, enum text_color color) {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     unsigned filled = (unsigned)(share * cells * 8 + 0.5), used = 0;
     if (share > 0 && filled == 0)
         filled = 1; /* little is not nothing */
     if (filled > cells * 8)
         filled = cells * 8;
-    text_colour(writer, colour);
+    text_color(writer, color);
     for (; used < filled / 8; used++)
         output_printf(writer->output, "█");
     if (filled % 8) {
         output_printf(writer->output, "%s", eighths[filled % 8]);
         used++;
     }
-    text_colour(writer, PLAIN);
+    text_color(writer, PLAIN);
     output_printf(writer->output, "%*s", (int)(cells - used), "");
 }
 
@@ -105,6 +105,7 @@ void text_wrapped(struct text_writer *writer, const char *first, const char *res
         }
         text_line(writer, "%s%.*s", first, (int)take, words.data);
         first = rest;
+        room = writer->style->width - strlen(rest);
         while (take < words.length && words.data[take] == ' ')
             take++;
         words.data += take;
@@ -199,9 +200,9 @@ static void write_scope(struct text_writer *writer) {
 static void write_head(struct text_writer *writer) {
     const struct report *report = writer->report;
     struct text command = trace_meta(report->model.trace, META_COMMAND);
-    text_colour(writer, BOLD);
+    text_color(writer, BOLD);
     text_words(writer, text_of(report->options.trace_name));
-    text_colour(writer, PLAIN);
+    text_color(writer, PLAIN);
     output_printf(writer->output, "\n");
     write_origin(writer);
     if (command.length) {
@@ -286,16 +287,6 @@ static void write_part(struct text_writer *writer, const struct report_part *par
     }
 }
 
-static void write_parts(struct text_writer *writer, const char *sections) {
-    for (const struct report_part *part = report_parts; part->name; part++)
-        if (!sections || is_listed(sections, part->name))
-            write_part(writer, part);
-}
-
-/* ---- the summary: one screen and a half ---- */
-
-enum { SUMMARY_ROWS = 5 };
-
 /* Whether the part has anything to print for this trace. */
 static bool applies(const struct report *report, const struct report_part *part) {
     struct buffer line = {0};
@@ -312,6 +303,19 @@ static bool applies(const struct report *report, const struct report_part *part)
     buffer_finish(&line);
     return any;
 }
+
+static void write_parts(struct text_writer *writer, const char *sections) {
+    for (const struct report_part *part = report_parts; part->name; part++)
+        if (!sections || is_listed(sections, part->name)) {
+            write_part(writer, part);
+            if (sections && !applies(writer->report, part))
+                text_line(writer, "\nNo data for '%s' in this trace.", part->name);
+        }
+}
+
+/* ---- the summary: one screen and a half ---- */
+
+enum { SUMMARY_ROWS = 5 };
 
 static void write_more(struct text_writer *writer) {
     struct buffer names = {0};

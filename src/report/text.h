@@ -1,4 +1,4 @@
-/* What the parts of the text report share: colours, bars and section heads. */
+/* What the parts of the text report share: colors, bars and section heads. */
 #ifndef RIDGE_REPORT_TEXT_H
 #define RIDGE_REPORT_TEXT_H
 
@@ -6,7 +6,7 @@
 #include "report/report.h"
 #include "report/sections.h"
 
-enum text_colour { PLAIN, BOLD, DIM, GREEN, YELLOW, RED, CYAN };
+enum text_color { PLAIN, BOLD, DIM, GREEN, YELLOW, RED, CYAN };
 
 struct text_writer {
     const struct report *report;
@@ -16,12 +16,12 @@ struct text_writer {
     bool failed; /* out of memory somewhere */
 };
 
-void text_colour(struct text_writer *writer, enum text_colour colour);
+void text_color(struct text_writer *writer, enum text_color color);
 /* A blank line, then the title in bold and a note behind it. */
 void text_section(struct text_writer *writer, const char *title, const char *note, ...)
     __attribute__((format(printf, 3, 4)));
 /* A bar of `cells` columns, filled to `share` (0 to 1) in eighths. */
-void text_bar(struct text_writer *writer, double share, unsigned cells, enum text_colour colour);
+void text_bar(struct text_writer *writer, double share, unsigned cells, enum text_color color);
 /* Spaces that bring a right-aligned word to `width` columns, counting characters, not bytes. */
 static inline int text_pad(const char *word, int width) {
     int used = (int)table_text_width(text_of(word));

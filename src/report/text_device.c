@@ -5,11 +5,11 @@
 #include "report/wording.h"
 
 static void account_row(struct text_writer *writer, const char *name, int64_t time, int64_t window,
-                        enum text_colour colour) {
+                        enum text_color color) {
     char share[FORMAT_SIZE], duration[FORMAT_SIZE];
     format_duration(time, duration);
     output_printf(writer->output, "  %-13s ", name);
-    text_bar(writer, wording_share(time, window), 36, colour);
+    text_bar(writer, wording_share(time, window), 36, color);
     text_line(writer, " %7s %*s%s", format_percent(wording_share(time, window), share),
               text_pad(duration, 10), "", duration);
 }
@@ -23,7 +23,11 @@ static void write_causes(struct text_writer *writer, const struct gaps *gaps) {
     for (size_t i = 0; i < CAUSE_COUNT && gaps->cause_time[order[i]] >= gaps->total / 100; i++)
         if (gaps->cause_time[order[i]] > 0)
             buffer_printf(
-                &line, "%s%s %s", line.length ? ", " : "idle in ", wording_cause_short(order[i]),
+                &line, "%s%s %s",
+                line.length                 ? ", "
+                : order[i] == CAUSE_UNKNOWN ? "cause of idle time: "
+                                            : "idle in ",
+                wording_cause_short(order[i]),
                 format_percent(wording_share(gaps->cause_time[order[i]], gaps->total), share));
     text_wrapped(writer, "    ", "    ", buffer_as_text(&line));
     writer->failed |= line.failed;
@@ -58,17 +62,17 @@ static void draw_strip(struct text_writer *writer, uint32_t device, struct windo
         count = (size_t)(window.end - window.start);
     timeline_draw(&writer->report->model, device, window, cells, count);
     output_printf(writer->output, "  |");
-    enum text_colour current = PLAIN;
+    enum text_color current = PLAIN;
     for (size_t i = 0; i < count; i++) {
         enum timeline_look look;
         const char *glyph = timeline_glyph(&cells[i], &look);
-        enum text_colour colour = look == LOOK_KERNELS ? GREEN : look == LOOK_COPIES ? YELLOW : DIM;
-        if (colour != current)
-            text_colour(writer, PLAIN), text_colour(writer, colour);
-        current = colour;
+        enum text_color color = look == LOOK_KERNELS ? GREEN : look == LOOK_COPIES ? YELLOW : DIM;
+        if (color != current)
+            text_color(writer, PLAIN), text_color(writer, color);
+        current = color;
         output_printf(writer->output, "%s", glyph);
     }
-    text_colour(writer, PLAIN);
+    text_color(writer, PLAIN);
     text_line(writer, "|");
 }
 

@@ -6,9 +6,9 @@
 
 static void write_sentences(struct text_writer *writer, const struct verdict *verdict) {
     output_printf(writer->output, "\n");
-    text_colour(writer, BOLD);
+    text_color(writer, BOLD);
     text_wrapped(writer, "", "", text_of(verdict->manager));
-    text_colour(writer, PLAIN);
+    text_color(writer, PLAIN);
     text_wrapped(writer, "", "", text_of(verdict->engineer));
     if (verdict->caution)
         text_wrapped(writer, "", "", text_of(verdict->caution));

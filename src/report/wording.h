@@ -25,7 +25,7 @@ char *wording_occupancy(const struct kernel_occupancy *occupancy,
 /* What a blocked thread waits for: "lock", "pipe or socket". */
 const char *wording_blocked_on(unsigned blocked_on);
 
-/* A driver's synchronisation record as Kineto names it: "Stream Wait Event". */
+/* A driver's synchronization record as Kineto names it: "Stream Wait Event". */
 const char *wording_wait_kind(unsigned kind);
 
 /* A figure of the hardware counters and its target: "1.86", ">2.0"; "-" when it was not counted. */

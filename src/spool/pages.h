@@ -14,7 +14,7 @@ void *pages_allocate(size_t bytes);
 /* Takes NULL; `bytes` as allocated. */
 void pages_free(void *pages, size_t bytes);
 
-/* Small allocations that are freed together. Zero-initialised: empty. */
+/* Small allocations that are freed together. Zero-initialized: empty. */
 struct page_arena {
     struct page_arena_block *blocks;
     size_t used, total;

@@ -50,7 +50,7 @@ enum spool_kind {
     SPOOL_RANGE_OPEN, /* the begin of a range, whose end may never come */
     SPOOL_RANGE_END,
     SPOOL_MARK,
-    SPOOL_WAIT,   /* a synchronisation */
+    SPOOL_WAIT,   /* a synchronization */
     SPOOL_MEMORY, /* struct spool_memory */
     SPOOL_DEVICE, /* struct spool_device: before its first activity */
     SPOOL_QUEUE,
@@ -120,20 +120,20 @@ enum spool_payload {
 };
 struct spool_range {
     struct spool_head head;
-    int64_t start, end;           /* SPOOL_RANGE_OPEN has only start, SPOOL_RANGE_END only end */
-    uint64_t id;                  /* joins begin and end, which may be in different lanes and be
-                                     drained in either order; unique per process; 0: complete */
-    uint32_t domain;              /* text number, or 0 */
-    uint32_t category;            /* likewise */
-    int64_t payload;              /* interpreted by has_payload */
-    uint32_t has_payload, colour; /* enum spool_payload; ARGB, 0: none */
+    int64_t start, end;          /* SPOOL_RANGE_OPEN has only start, SPOOL_RANGE_END only end */
+    uint64_t id;                 /* joins begin and end, which may be in different lanes and be
+                                    drained in either order; unique per process; 0: complete */
+    uint32_t domain;             /* text number, or 0 */
+    uint32_t category;           /* likewise */
+    int64_t payload;             /* interpreted by has_payload */
+    uint32_t has_payload, color; /* enum spool_payload; ARGB, 0: none */
 };
 struct spool_mark {
     struct spool_head head;
     int64_t time;
     uint32_t domain, category;
     int64_t payload;
-    uint32_t has_payload, colour;
+    uint32_t has_payload, color;
 };
 struct spool_wait {
     struct spool_head head;
@@ -258,7 +258,7 @@ void spool_close(struct spool *spool);
 struct spool_lane *spool_lane_open(struct spool *spool);
 /* Makes the lane available to other threads. Takes NULL. */
 void spool_lane_close(struct spool *spool, struct spool_lane *lane);
-/* Begins a record of `bytes`: its head is filled in, the rest is uninitialised. Fill it in, then
+/* Begins a record of `bytes`: its head is filled in, the rest is uninitialized. Fill it in, then
  * publish it. NULL: dropped and counted; also when the lane has an unpublished record, which a
  * signal handler interrupted. To be called by the lane's own thread only. */
 void *spool_begin(struct spool_lane *lane, enum spool_kind kind, uint32_t text, size_t bytes);

@@ -17,7 +17,7 @@ struct spool_folder {
 /* Creates a file of `bytes` zeros with its blocks allocated, and maps it; NULL on failure. */
 void *folder_map_file(const struct spool_folder *folder, const char *name, size_t bytes);
 
-/* The numbered texts of a lane. Zero-initialised: empty. */
+/* The numbered texts of a lane. Zero-initialized: empty. */
 struct lane_texts {
     struct known_text *known; /* by number - base - 1 */
     uint32_t *slots;          /* number - base, 0: free */

@@ -1,6 +1,6 @@
 /* A column is encoded as a constant, or as byte planes (all lowest bytes, then all second bytes,
  * ...) of its values or of their differences, whichever needs fewer planes; zstd then removes
- * redundancy. Decoding is a few loops that compilers vectorise. */
+ * redundancy. Decoding is a few loops that compilers vectorize. */
 #include "trace/chunk.h"
 
 #include <string.h>

@@ -844,7 +844,7 @@ static bool examine(struct trace *trace, int fd, struct status *status) {
     trace->file_bytes = (uint64_t)info.st_size;
     trace->file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* after the standard streams */
     if (trace->file->fd < 0)
-        return status_fail_errno(status, "cannot open it");
+        return status_fail_errno(status, "cannot open");
     unsigned char magic[sizeof chunk_magic];
     bool is_trace = trace->file->size >= sizeof magic;
     if (is_trace && !read_at(trace->file, 0, magic, sizeof magic, status))

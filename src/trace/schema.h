@@ -115,7 +115,7 @@
 #define MARK_COLUMNS(X)                                                                            \
     X(time, TIME) X(thread, THREAD) X(name, STRING) X(domain, STRING) X(detail, STRING)
 
-/* A synchronisation: a thread waits for a device, or a queue for another. */
+/* A synchronization: a thread waits for a device, or a queue for another. */
 #define WAIT_COLUMNS(X)                                                                            \
     X(start, TIME)                                                                                 \
     X(duration, I64)                                                                               \

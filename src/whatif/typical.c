@@ -17,7 +17,7 @@ static void values_add(struct values *values, int64_t value) {
 }
 
 /* The median and half the interquartile range. False when there are no values. */
-static bool values_summarise(struct values *values, int64_t *median, int64_t *spread) {
+static bool values_summarize(struct values *values, int64_t *median, int64_t *spread) {
     size_t count = values->count;
     values->count = 0;
     if (count == 0)
@@ -64,11 +64,11 @@ static void find_lags(const struct replay *replay, uint32_t device, struct value
     for (size_t i = first; i < end; i++)
         if (was_launched_idle(replay, i))
             values_add(values, replay->start[i] - replay->call_end[replay->launch[i]]);
-    values_summarise(values, &typical->launch, &typical->launch_spread);
+    values_summarize(values, &typical->launch, &typical->launch_spread);
     for (size_t i = first; i < end; i++)
         if (was_queued(replay, i))
             values_add(values, replay->start[i] - activity_end(replay, replay->previous[i]));
-    if (!values_summarise(values, &typical->queue, &typical->queue_spread)) {
+    if (!values_summarize(values, &typical->queue, &typical->queue_spread)) {
         /* nothing was ever queued: the smallest observed or possible gap */
         int64_t min = INT64_MAX;
         for (size_t i = first; i < end; i++)
@@ -87,7 +87,7 @@ static void find_lags(const struct replay *replay, uint32_t device, struct value
             if (replay->depends.activity[k] != NO_ROW)
                 values_add(values,
                            replay->start[i] - activity_end(replay, replay->depends.activity[k]));
-    values_summarise(values, &typical->depend, &typical->depend_spread);
+    values_summarize(values, &typical->depend, &typical->depend_spread);
 }
 
 /* Floors: the first percentile of kernels, the median of copies of at most a page. */
@@ -108,7 +108,7 @@ static void find_floors(const struct replay *replay, uint32_t device, struct val
             if (trace->activity.kind[i] == ACTIVITY_COPY &&
                 trace->activity.direction[i] == direction && trace->activity.bytes[i] <= PAGE)
                 values_add(values, replay->duration[i]);
-        values_summarise(values, &typical->copy_latency[direction], NULL);
+        values_summarize(values, &typical->copy_latency[direction], NULL);
     }
 }
 
@@ -138,11 +138,11 @@ static void find_calls(struct replay *replay, struct values *values) {
     for (size_t i = 0; i < replay->calls; i++)
         if (is_plain_call(replay, i, CALL_LAUNCH))
             values_add(values, replay->call_end[i] - replay->call_start[i]);
-    values_summarise(values, &replay->launch_call, NULL);
+    values_summarize(values, &replay->launch_call, NULL);
     for (size_t i = 0; i < replay->calls; i++)
         if (is_plain_call(replay, i, CALL_COPY))
             values_add(values, replay->call_end[i] - replay->call_start[i]);
-    if (!values_summarise(values, &replay->copy_call, NULL))
+    if (!values_summarize(values, &replay->copy_call, NULL))
         replay->copy_call = replay->launch_call;
     uint32_t previous = NO_ROW;
     for (size_t i = 0; i < replay->calls; i++) {
@@ -154,7 +154,7 @@ static void find_calls(struct replay *replay, struct values *values) {
             values_add(values, replay->call_start[i] - replay->call_end[previous]);
         previous = (uint32_t)i;
     }
-    values_summarise(values, &replay->host_time_typical, NULL);
+    values_summarize(values, &replay->host_time_typical, NULL);
 }
 
 /* From the end of the awaited activity to the return of the synchronization. */
@@ -170,7 +170,7 @@ static void find_sync(struct replay *replay, struct values *values) {
         if (replay->waited[i] && replay->class[i] == CALL_SYNC)
             values_add(values, replay->call_end[i] - end);
     }
-    values_summarise(values, &replay->sync_lag, &replay->sync_lag_spread);
+    values_summarize(values, &replay->sync_lag, &replay->sync_lag_spread);
 }
 
 bool replay_find_typical(struct replay *replay, struct status *status) {

@@ -1,6 +1,6 @@
 /* Generates traces of any size for the benchmarks: a training loop on two devices, as a native
  * trace or as torch.profiler JSON. Every step is ranges around operators, each with a launch
- * call and a kernel, some copies, and a synchronisation at its end; names, gaps and durations
+ * call and a kernel, some copies, and a synchronization at its end; names, gaps and durations
  * vary as real ones do.
  *
  *   generate ridge EVENTS FILE        generate kineto EVENTS FILE

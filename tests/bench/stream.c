@@ -1,7 +1,7 @@
 /* A memory copy by all cores, as a reference for `ridge peaks` in tests/bench/roofs. As in
  * STREAM, each thread copies the part that it touched first, between two barriers, and the best
  * time counts, from the first thread's start to the last one's end. There are two variants,
- * since CPUs differ: the compiler's optimised loop, and non-temporal stores. Prints the best of
+ * since CPUs differ: the compiler's optimized loop, and non-temporal stores. Prints the best of
  * each in bytes per second, read + written.
  *
  *   stream [MEGABYTES of each array] [THREADS]

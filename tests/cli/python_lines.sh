@@ -16,7 +16,7 @@ check() {
     wrong=$("$RIDGE" query t.ridge "SELECT count(*) FROM kernel k LEFT JOIN call c ON c.id = k.launch
         LEFT JOIN stack s ON s.id = c.stack WHERE s.line IS NOT k.grid_x" --format csv | tail -n 1 | tr -d '\r')
     [ "$wrong" = 0 ] || echo "$1 $2: $wrong launches have another line"
-    steps=$("$RIDGE" report t.ridge --section steps | sed -n 's/^Steps  \([0-9]*\) steps, found by the turns of a loop.*/\1/p')
+    steps=$("$RIDGE" report t.ridge --section steps | sed -n 's/^Steps  \([0-9]*\) steps, found by the iterations of a loop.*/\1/p')
     [ "$steps" = "$turns" ] || echo "$1 $2: '$steps' steps, not $turns"
 }
 

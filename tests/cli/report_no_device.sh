@@ -8,7 +8,7 @@ run() {
     echo
 }
 verdict() {
-    run report "$1" | sed '/^API time/,$d; /^Ranges/,$d; /^Synchronisations/,$d'
+    run report "$1" | sed '/^API time/,$d; /^Ranges/,$d; /^Synchronizations/,$d'
     for format in md json csv html; do
         "$RIDGE" report "$1" --format $format > written || echo "$format fails"
     done

@@ -7,7 +7,7 @@ import os, pty, sys
 HOSTILE = [*range(0x20), 0x7F, *range(0x80, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F),
            *range(0x2066, 0x206A)]
 LAYOUT = {0x09, 0x0A, 0x0D}
-COLOURS = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"]
+COLORS = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"]
 
 
 def on_terminal(*arguments):
@@ -37,8 +37,8 @@ def check(what, *arguments):
     except UnicodeDecodeError as error:
         print(what, "is not UTF-8:", error)
         return
-    for colour in COLOURS:
-        text = text.replace(colour, "")
+    for color in COLORS:
+        text = text.replace(color, "")
     text = text.replace("\r\r\n", "\n").replace("\r\n", "\n")
     found = sorted({ord(c) for c in text} & set(HOSTILE) - {0x09, 0x0A})
     print(f"{what}: {'nothing hostile' if not found else [hex(c) for c in found]}"

@@ -70,7 +70,7 @@ static double sample(enum ridge_dtype dtype, int64_t i) {
     return (double)wrap_integer(dtype, (int64_t)value);
 }
 
-/* As specified in ridge.h: to i32 towards zero and saturating, to u8 the low bits of that;
+/* As specified in ridge.h: to i32 toward zero and saturating, to u8 the low bits of that;
  * integers become floats through f32. */
 static double cast(enum ridge_dtype from, enum ridge_dtype to, double x) {
     if (is_float(to))

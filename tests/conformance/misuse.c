@@ -212,7 +212,7 @@ static void check_matrices(void) {
     case_end();
 }
 
-static void check_modelling(void) {
+static void check_modeling(void) {
     if (!case_begin("misuse of model operations"))
         return;
     ridge_tensor *table = zeros(RIDGE_F32, SIZES(10, 4)), *x = zeros(RIDGE_F32, SIZES(1, 4, 5, 8));
@@ -418,7 +418,7 @@ void check_misuse(void) {
     check_viewing();
     check_reducing();
     check_matrices();
-    check_modelling();
+    check_modeling();
     check_compiling();
     check_devices();
     check_arguments();

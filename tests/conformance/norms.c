@@ -44,16 +44,16 @@ static void check_softmax(enum ridge_dtype dtype, enum layout layout, unsigned a
     case_end();
 }
 
-/* With centre: layer_norm; without: rms_norm. */
+/* With center: layer_norm; without: rms_norm. */
 static struct array norm(const struct array *x, const struct array *weight,
-                         const struct array *bias, double epsilon, bool centre, double **slack) {
+                         const struct array *bias, double epsilon, bool center, double **slack) {
     struct array result = array_make(x->rank, x->sizes);
     *slack = case_memory((size_t)x->count + 1, sizeof **slack);
     int64_t width = x->sizes[x->rank - 1];
     for (int64_t begin = 0; begin < x->count; begin += width) {
         double mean = 0, squares = 0, magnitude = 0;
         for (int64_t i = 0; i < width; i++) {
-            mean += centre ? x->values[begin + i] / (double)width : 0;
+            mean += center ? x->values[begin + i] / (double)width : 0;
             magnitude += fabs(x->values[begin + i]) / (double)width;
         }
         for (int64_t i = 0; i < width; i++)
@@ -66,16 +66,16 @@ static struct array norm(const struct array *x, const struct array *weight,
             /* Of the statistics, and of what cancels: x - mean, and + bias. */
             double off =
                 (8 + sqrt((double)width) / 8) *
-                (fabs(value) + (centre ? (magnitude + fabs(x->values[begin + i])) * scale : 0));
+                (fabs(value) + (center ? (magnitude + fabs(x->values[begin + i])) * scale : 0));
             (*slack)[begin + i] = 0x1p-24 * (off * fabs(w) + fabs(value * w) + fabs(b));
         }
     }
     return result;
 }
 
-static void check_norm(enum ridge_dtype dtype, enum layout layout, bool centre, bool weights,
+static void check_norm(enum ridge_dtype dtype, enum layout layout, bool center, bool weights,
                        double size, double shift, unsigned rank, const int64_t *sizes) {
-    if (!case_begin("%s %s %s %s%s around %g up to %g", centre ? "layer_norm" : "rms_norm",
+    if (!case_begin("%s %s %s %s%s around %g up to %g", center ? "layer_norm" : "rms_norm",
                     ridge_dtype_name(dtype), layout_name(layout), sizes_text(rank, sizes),
                     weights ? " weights" : "", shift, size))
         return;
@@ -89,8 +89,8 @@ static void check_norm(enum ridge_dtype dtype, enum layout layout, bool centre, 
     ridge_tensor *b_tensor = weights ? array_tensor(&b, dtype, CONTIGUOUS) : NULL;
     double *slack;
     struct array expected =
-        norm(&x, weights ? &w : NULL, weights && centre ? &b : NULL, epsilon, centre, &slack);
-    ridge_tensor *got = centre ? ridge_layer_norm(x_tensor, w_tensor, b_tensor, epsilon)
+        norm(&x, weights ? &w : NULL, weights && center ? &b : NULL, epsilon, center, &slack);
+    ridge_tensor *got = center ? ridge_layer_norm(x_tensor, w_tensor, b_tensor, epsilon)
                                : ridge_rms_norm(x_tensor, w_tensor, epsilon);
     expect_array(got, dtype, &expected, 4, slack);
     case_end();
@@ -118,12 +118,12 @@ static void check_type(enum ridge_dtype dtype) {
     check_softmax(dtype, TRANSPOSED, 1, 10, SIZES(40, 65));
     check_softmax(dtype, CONTIGUOUS, 1, 1000, SIZES(3, 1000));
     check_softmax(dtype, CONTIGUOUS, 1, 1e-3, SIZES(3, 5000));
-    for (unsigned centre = 0; centre < 2; centre++) {
-        check_norm(dtype, CONTIGUOUS, centre, false, 3, 0, SIZES(4, 5, 64));
-        check_norm(dtype, CONTIGUOUS, centre, true, 3, 1, SIZES(7, 1000));
-        check_norm(dtype, PADDED, centre, true, 3, 0, SIZES(7, 33));
-        check_norm(dtype, CONTIGUOUS, centre, false, 1e-3, 0, SIZES(3, 768));
-        check_norm(dtype, CONTIGUOUS, centre, true, 100, 100, SIZES(2, 4099));
+    for (unsigned center = 0; center < 2; center++) {
+        check_norm(dtype, CONTIGUOUS, center, false, 3, 0, SIZES(4, 5, 64));
+        check_norm(dtype, CONTIGUOUS, center, true, 3, 1, SIZES(7, 1000));
+        check_norm(dtype, PADDED, center, true, 3, 0, SIZES(7, 33));
+        check_norm(dtype, CONTIGUOUS, center, false, 1e-3, 0, SIZES(3, 768));
+        check_norm(dtype, CONTIGUOUS, center, true, 100, 100, SIZES(2, 4099));
     }
 }
 

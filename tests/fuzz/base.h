@@ -5,7 +5,7 @@
 #include "base/text.h"
 
 /* A small .ridge file with rows in every table: three steps of copies, kernels, a collective,
- * synchronisations, allocations and a compilation, with samples, counters and thread states. */
+ * synchronizations, allocations and a compilation, with samples, counters and thread states. */
 void base_trace(int fd);
 
 /* Files to damage: the ones of base.c, written by code, and small files of the repository and of

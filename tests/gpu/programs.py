@@ -19,7 +19,7 @@ def step(torch, x, w, b):
 
 
 def loop(export=""):
-    """Twenty steps with copies and a synchronisation each; torch.profiler's export when asked."""
+    """Twenty steps with copies and a synchronization each; torch.profiler's export when asked."""
     import torch
 
     torch.manual_seed(0)

@@ -1,7 +1,7 @@
 """Finds the places of a C source where a small change should break a test, and writes the source with all
 of them compiled in. A site `a < b` becomes `(mutant_is(17) ? (a <= b) : (a < b))`.
 
-Sites are in function bodies only. Declarations without an initialiser, static initialisers, case labels,
+Sites are in function bodies only. Declarations without an initializer, static initializers, case labels,
 macro arguments, sizeof and code for other platforms (#if) have none."""
 
 import re
@@ -405,7 +405,7 @@ class Source:
         self.add("constant", i, i + 1, changed)
 
     def arguments(self, opening):
-        """Swaps one pair of neighbouring arguments. The compiler rejects the pairs of unlike types."""
+        """Swaps one pair of neighboring arguments. The compiler rejects the pairs of unlike types."""
         name, close = self.word(opening - 1), self.match[opening]
         if name in STATEMENT_WORDS or RELEASES.search(name) or "atomic" in name or SYMMETRIC.search(name) or \
                 self.word(opening - 2) in (".", "->"):

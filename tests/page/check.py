@@ -10,7 +10,7 @@ import os
 import sys
 import traceback
 
-import behaviour  # for its tests
+import behavior  # for its tests
 import browser
 import drawn  # for its tests
 import extremes  # for its tests

@@ -1,4 +1,4 @@
-"""Is every event drawn, and nothing else? At random zooms of random traces, the coloured pixels of every
+"""Is every event drawn, and nothing else? At random zooms of random traces, the colored pixels of every
 lane are those that its events touch, found one by one. Pauses, counters, names that are too long,
 processes in which nothing happened: each is drawn as what it is."""
 
@@ -18,13 +18,13 @@ COMPARE = """(seed, views) => {
         return ((state ^ state >>> 13) >>> 0) / 4294967296;
     };
     const whole = chart.everything();
-    const blank = ['lane', 'grid'].map((name) => parseInt(chart.colours[name].slice(1), 16));
+    const blank = ['lane', 'grid'].map((name) => parseInt(chart.colors[name].slice(1), 16));
     const copy = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
     copy.canvas.width = chart.canvas.width;
     copy.canvas.height = chart.canvas.height;
     const wrong = [];
     let compared = 0;
-    let coloured = 0;
+    let colored = 0;
     for (let view = 0; view < views && wrong.length < 5; view++) {
         const span = (whole.to - whole.from) * 10 ** (-6 * chance() * (view > 0));
         const from = whole.from + (whole.to - whole.from - span) * chance();
@@ -52,10 +52,10 @@ COMPARE = """(seed, views) => {
             }
             const {data} = copy.getImageData(left, y, width, 1);
             for (let x = 1; x < width; x++) {
-                const colour = data[4 * x] << 16 | data[4 * x + 1] << 8 | data[4 * x + 2];
-                const drawn = blank.includes(colour) ? 0 : 1;
+                const color = data[4 * x] << 16 | data[4 * x + 1] << 8 | data[4 * x + 2];
+                const drawn = blank.includes(color) ? 0 : 1;
                 compared++;
-                coloured += drawn;
+                colored += drawn;
                 if (drawn !== touched[x]) {
                     wrong.push(`${row.track.label}, ${lane.kind}: pixel ${x} of ${chart.view.from} to ${chart.view.to} is ${drawn ? '' : 'not '}drawn`);
                     break;
@@ -63,14 +63,14 @@ COMPARE = """(seed, views) => {
             }
         }
     }
-    return {wrong, compared, coloured};
+    return {wrong, compared, colored};
 }"""
 
 
 def compare(page, name, seed, views):
     found = page.run(f"({COMPARE})({seed}, {views})")
     require(not found["wrong"], f"{name}: {found['wrong']}")
-    require(found["coloured"] > 1000, f"{name}: only {found['coloured']} of {found['compared']} pixels are coloured")
+    require(found["colored"] > 1000, f"{name}: only {found['colored']} of {found['compared']} pixels are colored")
 
 
 @test

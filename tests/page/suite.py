@@ -101,7 +101,7 @@ def event_count(page):
 
 
 def painted(page, selector):
-    """How many different colours a canvas shows."""
+    """How many different colors a canvas shows."""
     return page.run(f"""(() => {{
         const canvas = document.querySelector({json.dumps(selector)});
         if (!canvas || !canvas.width || !canvas.height) return 0;

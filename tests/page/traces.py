@@ -65,7 +65,7 @@ LAYERS = ["sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_execute",
 
 
 def training(path, steps=12, slow=1.0, rename=None, devices=1):
-    """Steps of operators, kernels, copies of all sorts, a synchronisation and memory; the first two are slow."""
+    """Steps of operators, kernels, copies of all sorts, a synchronization and memory; the first two are slow."""
     writer = Writer(devices)
     at = 1_000_000
     name = rename or (lambda text, index: text)

@@ -37,7 +37,7 @@ static const char *text(unsigned lane, uint32_t number) {
 }
 
 static void print_attributes(unsigned lane, uint32_t domain, uint32_t category,
-                             uint32_t has_payload, int64_t payload, uint32_t colour) {
+                             uint32_t has_payload, int64_t payload, uint32_t color) {
     double number;
     memcpy(&number, &payload, sizeof number);
     if (domain)
@@ -48,8 +48,8 @@ static void print_attributes(unsigned lane, uint32_t domain, uint32_t category,
         printf(" payload=%g", number);
     else if (has_payload)
         printf(" payload=%lld", (long long)payload);
-    if (colour)
-        printf(" colour=%08x", colour);
+    if (color)
+        printf(" color=%08x", color);
     printf("\n");
 }
 
@@ -63,7 +63,7 @@ static bool print_range(unsigned process, unsigned lane, const struct spool_rang
             return true;
         printf("%u open %s", process, name);
         print_attributes(lane, range->domain, range->category, range->has_payload, range->payload,
-                         range->colour);
+                         range->color);
         char *copy = text_copy(text_of(name), status);
         return copy && map_set(names, range->id, (uintptr_t)copy, status);
     }
@@ -174,7 +174,7 @@ static bool take(void *context, unsigned process, unsigned lane, const struct sp
         if (!only_count) {
             printf("%u mark %s", process, text(lane, record->text));
             print_attributes(lane, mark->domain, mark->category, mark->has_payload, mark->payload,
-                             mark->colour);
+                             mark->color);
         }
         break;
     case SPOOL_THREAD:

@@ -82,7 +82,7 @@ seen() {
 
 ranges_and_marks() {
     record 0 basic && seen '0 open outer' '0 end inner' '0 open grüße 你😀' '0 mark moment' \
-        '0 open attributes category=loading payload=-5 colour=ff00ff00' \
+        '0 open attributes category=loading payload=-5 color=ff00ff00' \
         '0 mark numbered category=8 payload=2.5' '0 ended dropped=0' '0 thread target' &&
         seen 'processes=1 lanes=1 opened=8 closed=8 marks=2 .* damaged=0 status=0'
 }
@@ -234,7 +234,7 @@ nvtx_package() {
     python 'import nvtx' '
 with nvtx.annotate("step", color="blue", domain="training", payload=7):
     nvtx.mark("loss", domain="training")' &&
-        seen '0 open step domain=training payload=7 colour=.*' '0 mark loss domain=training.*' '0 end step'
+        seen '0 open step domain=training payload=7 color=.*' '0 mark loss domain=training.*' '0 end step'
 }
 
 # build COMPILER...: with the warnings that all programs are built with.

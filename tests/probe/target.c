@@ -70,8 +70,8 @@ static void basic(void) {
     mark("moment");
     name_category(7, "loading");
     attributes.category = 7;
-    attributes.colour_type = NVTX_COLOUR_ARGB;
-    attributes.colour = 0xff00ff00;
+    attributes.color_type = NVTX_COLOUR_ARGB;
+    attributes.color = 0xff00ff00;
     attributes.payload_type = NVTX_PAYLOAD_I32;
     attributes.payload.i32 = -5;
     push_ex(&attributes);

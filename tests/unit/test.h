@@ -1,4 +1,4 @@
-/* A test is a sentence about behaviour and a body that checks it:
+/* A test is a sentence about behavior and a body that checks it:
  *
  *   TEST(a_gap_is_owned_by_the_launching_thread) { CHECK(gap.cause == CAUSE_HOST); }
  *

@@ -94,7 +94,7 @@ static uint64_t ticks_at(int64_t ns) {
 }
 
 /* Whether a request fails; those of the program never do. The probe forwards these, so its own are
- * recognised by what they ask for. */
+ * recognized by what they ask for. */
 static bool fails(bool is_of_probe) {
     static int requests;
     const char *number = getenv("STANDIN_FAIL");

@@ -1,7 +1,7 @@
 // The timeline's state: which lanes there are and where, what part of time is shown, what is picked,
 // selected and found. It draws itself when something changed, once a frame.
 
-import {themeColour} from '../palette.js';
+import {themeColor} from '../palette.js';
 import {RULER_HEIGHT, drawFrame} from './draw.js';
 import {makeFills, stringFills} from './fills.js';
 import {laneAfter, laneFrom, laneGroups} from './lanes.js';
@@ -123,9 +123,9 @@ export class TimelineChart {
     setTheme() {
         const names = {ink: 'ink', soft: 'ink-soft', faint: 'ink-faint', card: 'card', lane: 'lane', line: 'line', grid: 'grid',
             group: 'group', focus: 'focus', arrow: 'arrow', picked: 'picked', selection: 'selection', counter: 'counter'};
-        this.colours = {};
+        this.colors = {};
         for (const [key, name] of Object.entries(names))
-            this.colours[key] = themeColour(name);
+            this.colors[key] = themeColor(name);
         this.fills = makeFills(this.context);
         this.font = '11px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
         this.boldFont = `600 ${this.font}`;

@@ -14,7 +14,7 @@ function drawCounter(chart, lane, y, height) {
     const from = chart.view.from - shift;
     const values = lane.trace.counters.value;
     const top = lane.most > 0 ? lane.most : 1;
-    context.fillStyle = chart.colours.counter;
+    context.fillStyle = chart.colors.counter;
     let at = laneAfter(lane, from);
     while (at < lane.count) {
         const x = Math.max(0, Math.floor((lane.starts[at] - from) / scale));
@@ -52,13 +52,13 @@ export function rulerTicks(view, scale) {
 }
 
 function drawRuler(chart) {
-    const {context, view, scale, colours} = chart;
+    const {context, view, scale, colors} = chart;
     const {step, ticks} = rulerTicks(view, scale);
-    context.fillStyle = colours.card;
+    context.fillStyle = colors.card;
     context.fillRect(0, 0, chart.width, RULER_HEIGHT);
-    context.fillStyle = colours.line;
+    context.fillStyle = colors.line;
     context.fillRect(0, RULER_HEIGHT - 1, chart.width, 1);
-    context.fillStyle = colours.soft;
+    context.fillStyle = colors.soft;
     context.textBaseline = 'middle';
     const largest = Math.max(Math.abs(view.from), Math.abs(view.to));
     for (const tick of ticks) {
@@ -72,7 +72,7 @@ function drawRuler(chart) {
 
 function drawGrid(chart) {
     const {context, view, scale} = chart;
-    context.fillStyle = chart.colours.grid;
+    context.fillStyle = chart.colors.grid;
     for (const tick of rulerTicks(view, scale).ticks)
         context.fillRect(Math.round((tick - view.from) / scale), 0, 1, chart.height);
 }
@@ -87,32 +87,32 @@ function drawPauses(chart) {
 }
 
 function drawGroupRow(chart, row, y) {
-    const {context, colours} = chart;
-    context.fillStyle = colours.group;
+    const {context, colors} = chart;
+    context.fillStyle = colors.group;
     context.fillRect(0, y, chart.width, row.height - 2);
-    context.fillStyle = colours.ink;
+    context.fillStyle = colors.ink;
     context.font = chart.boldFont;
     const letters = Math.floor((chart.width - 40) / 6.6);
     context.fillText(`${row.group.closed ? '▸' : '▾'} ${row.group.title.slice(0, letters)}`, 8, y + row.height / 2);
     context.font = chart.font;
     if (chart.focusRow === row && chart.focused) {
-        context.strokeStyle = colours.focus;
+        context.strokeStyle = colors.focus;
         context.lineWidth = 2;
         context.strokeRect(1, y + 1, chart.width - 2, row.height - 4);
     }
 }
 
 function drawGutter(chart, rows) {
-    const {context, colours} = chart;
-    context.fillStyle = colours.card;
+    const {context, colors} = chart;
+    context.fillStyle = colors.card;
     context.fillRect(0, RULER_HEIGHT, chart.gutter, chart.height - RULER_HEIGHT);
-    context.fillStyle = colours.line;
+    context.fillStyle = colors.line;
     context.fillRect(chart.gutter - 1, RULER_HEIGHT, 1, chart.height);
     for (const row of rows) {
         if (!row.lane || !row.first)
             continue;
         const y = chart.rowTop(row);
-        context.fillStyle = colours.soft;
+        context.fillStyle = colors.soft;
         const middle = y + Math.max(row.height, 14) / 2;
         const text = cutText(row.track.label, chart.gutter - 14);
         context.fillText(text, 12, middle);
@@ -141,13 +141,13 @@ function drawArrow(chart, from, to) {
     const y1 = down ? start.y + start.height : start.y;
     const y2 = down ? end.y : end.y + end.height;
     const bend = Math.max(24, Math.abs(y2 - y1) / 2) * (down ? 1 : -1);
-    context.strokeStyle = chart.colours.arrow;
+    context.strokeStyle = chart.colors.arrow;
     context.lineWidth = 1.75;
     context.beginPath();
     context.moveTo(x1, y1);
     context.bezierCurveTo(x1, y1 + bend, x2, y2 - bend, x2, y2);
     context.stroke();
-    context.fillStyle = chart.colours.arrow;
+    context.fillStyle = chart.colors.arrow;
     context.beginPath();
     context.moveTo(x2, y2);
     context.lineTo(x2 - 4.5, y2 - (down ? 8 : -8));
@@ -166,7 +166,7 @@ function drawPicked(chart) {
     const right = Math.min(rect.end, chart.plotWidth + 3);
     if (right < left)
         return;
-    context.strokeStyle = chart.colours.picked;
+    context.strokeStyle = chart.colors.picked;
     context.lineWidth = 2.5;
     context.strokeRect(left - 1, rect.y - 1, Math.max(3, right - left + 2), rect.height + 2);
 }
@@ -179,7 +179,7 @@ function drawSelection(chart) {
     const x2 = Math.min(chart.plotWidth + 2, (selection.to - view.from) / scale);
     if (x2 < x1)
         return;
-    context.fillStyle = chart.colours.selection;
+    context.fillStyle = chart.colors.selection;
     context.globalAlpha = 0.16;
     context.fillRect(x1, 0, x2 - x1, chart.height);
     context.globalAlpha = 1;
@@ -194,17 +194,17 @@ function drawScroll(chart) {
         return;
     const height = Math.max(24, room * room / chart.contentHeight);
     const y = RULER_HEIGHT + (room - height) * chart.scroll / (chart.contentHeight - room);
-    chart.context.fillStyle = chart.colours.faint;
+    chart.context.fillStyle = chart.colors.faint;
     chart.context.globalAlpha = 0.6;
     chart.context.fillRect(chart.width - 6, y, 5, height);
     chart.context.globalAlpha = 1;
 }
 
 export function drawFrame(chart) {
-    const {context, colours} = chart;
+    const {context, colors} = chart;
     const rows = chart.visibleRows();
     context.setTransform(chart.ratio, 0, 0, chart.ratio, 0, 0);
-    context.fillStyle = colours.lane;
+    context.fillStyle = colors.lane;
     context.fillRect(0, 0, chart.width, chart.height);
     context.font = chart.font;
     context.textBaseline = 'middle';

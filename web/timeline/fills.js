@@ -1,11 +1,11 @@
-// What does an event look like? Every event has a fill: a number for its colour, in eight steps from
+// What does an event look like? Every event has a fill: a number for its color, in eight steps from
 // faint to full for how much of a pixel's time it fills, and for idle time and copies a pattern, so
-// that nothing hangs on colour alone.
+// that nothing hangs on color alone.
 
-import {CAUSES, NAME_COLOURS, nameColour, themeColour} from '../palette.js';
+import {CAUSES, NAME_COLORS, nameColor, themeColor} from '../palette.js';
 
 export const FILL_LEVELS = 8;
-const FILL_COPY = NAME_COLOURS;
+const FILL_COPY = NAME_COLORS;
 const FILL_SET = FILL_COPY + 1;
 const FILL_CALL = FILL_SET + 1;
 const FILL_CAUSE = FILL_CALL + 6;
@@ -18,35 +18,35 @@ export const FILL_MATCH = FILL_PAUSE + 1;
 
 function fillNames() {
     const names = [];
-    for (let i = 0; i < NAME_COLOURS; i++)
+    for (let i = 0; i < NAME_COLORS; i++)
         names.push(`name-${i}`);
     names.push('copy', 'set');
     names.push('call-other', 'cause-launch', 'copy', 'cause-sync', 'cause-alloc', 'cause-compile');
     for (const cause of CAUSES)
-        names.push(cause.colour);
+        names.push(cause.color);
     names.push('running', 'ready', 'blocked', 'sample', 'step', 'warm-up', 'paused', 'match');
     return names;
 }
 
-function parseHex(colour) {
-    const text = /^#[0-9a-f]{6}$/i.test(colour) ? colour : '#808080';
+function parseHex(color) {
+    const text = /^#[0-9a-f]{6}$/i.test(color) ? color : '#808080';
     return [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
 }
 
-function mixColours(below, above, share) {
+function mixColors(below, above, share) {
     const mixed = below.map((value, i) => Math.round(value + (above[i] - value) * share));
     return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
 }
 
-// A colour as a pixel of a canvas's memory, whose bytes are red, green, blue, opacity.
-function pixelWord(colour) {
+// A color as a pixel of a canvas's memory, whose bytes are red, green, blue, opacity.
+function pixelWord(color) {
     const word = new Uint32Array(1);
-    new Uint8Array(word.buffer).set([...parseHex(colour), 255]);
+    new Uint8Array(word.buffer).set([...parseHex(color), 255]);
     return word[0];
 }
 
-function inkOn(colour) {
-    const [red, green, blue] = colour.map((value) => (value / 255) ** 2.2);
+function inkOn(color) {
+    const [red, green, blue] = color.map((value) => (value / 255) ** 2.2);
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.3 ? '#14181d' : '#ffffff';
 }
 
@@ -71,14 +71,14 @@ function drawPattern(context, pattern, size) {
         context.fillRect(size / 2 - 1, size / 2 - 1, 2, 2);
 }
 
-// A canvas pattern: lines of the paper's colour over the fill.
-export function makePattern(context, colour, paper, pattern) {
+// A canvas pattern: lines of the paper's color over the fill.
+export function makePattern(context, color, paper, pattern) {
     const size = pattern === 'sparse' ? 10 : 6;
     const tile = document.createElement('canvas');
     tile.width = size;
     tile.height = size;
     const inside = tile.getContext('2d');
-    inside.fillStyle = colour;
+    inside.fillStyle = color;
     inside.fillRect(0, 0, size, size);
     inside.strokeStyle = paper;
     inside.fillStyle = paper;
@@ -96,35 +96,35 @@ export function makePattern(context, colour, paper, pattern) {
 // The fills of the present theme: levels[fill][level], dim[fill], ink[fill], pattern[fill] or null;
 // words and dimWords are the first two as pixels.
 export function makeFills(context) {
-    const paper = themeColour('lane') || '#ffffff';
+    const paper = themeColor('lane') || '#ffffff';
     const fills = {levels: [], dim: [], ink: [], pattern: [], words: [], dimWords: []};
     for (const name of fillNames()) {
-        const colour = parseHex(themeColour(name));
+        const color = parseHex(themeColor(name));
         const levels = [];
         for (let level = 1; level <= FILL_LEVELS; level++)
-            levels.push(mixColours(parseHex(paper), colour, 0.3 + 0.7 * level / FILL_LEVELS));
+            levels.push(mixColors(parseHex(paper), color, 0.3 + 0.7 * level / FILL_LEVELS));
         fills.levels.push(levels);
         fills.words.push(levels.map(pixelWord));
-        fills.dim.push(mixColours(parseHex(paper), colour, 0.28));
+        fills.dim.push(mixColors(parseHex(paper), color, 0.28));
         fills.dimWords.push(pixelWord(fills.dim[fills.dim.length - 1]));
-        fills.ink.push(inkOn(colour));
+        fills.ink.push(inkOn(color));
         fills.pattern.push(null);
     }
     CAUSES.forEach((cause, i) => {
         if (cause.pattern !== 'plain')
-            fills.pattern[FILL_CAUSE + i] = makePattern(context, themeColour(cause.colour), paper, cause.pattern);
+            fills.pattern[FILL_CAUSE + i] = makePattern(context, themeColor(cause.color), paper, cause.pattern);
     });
-    fills.pattern[FILL_COPY] = makePattern(context, themeColour('copy'), paper, 'lines');
-    fills.pattern[FILL_PAUSE] = makePattern(context, paper, themeColour('paused'), 'rising');
-    fills.pattern[FILL_WARM_UP] = makePattern(context, themeColour('warm-up'), paper, 'rising');
+    fills.pattern[FILL_COPY] = makePattern(context, themeColor('copy'), paper, 'lines');
+    fills.pattern[FILL_PAUSE] = makePattern(context, paper, themeColor('paused'), 'rising');
+    fills.pattern[FILL_WARM_UP] = makePattern(context, themeColor('warm-up'), paper, 'rising');
     return fills;
 }
 
-// The colour of each string of a trace, looked up once.
+// The color of each string of a trace, looked up once.
 export function stringFills(trace) {
     const fills = new Uint8Array(trace.strings.length);
     for (let i = 0; i < fills.length; i++)
-        fills[i] = nameColour(trace.short[i]);
+        fills[i] = nameColor(trace.short[i]);
     return fills;
 }
 

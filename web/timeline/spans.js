@@ -1,4 +1,4 @@
-// How is a lane of events drawn? Every pixel that an event touches is coloured, and no other. What is
+// How is a lane of events drawn? Every pixel that an event touches is colored, and no other. What is
 // shorter than a few pixels goes into a strip, one row of pixels that is stretched to the lane's
 // height: all of a pixel's events are one there, as full as they fill its time. What is longer is a
 // box with its name. What it costs depends on how many pixels there are, not on how many events.
@@ -12,7 +12,7 @@ const LABEL_LEAST = 38;
 const LABEL_HEIGHT_MOST = 24;
 const LETTER_WIDTH = 6.1;
 const BOX_LEAST = 4; // pixels; narrower events are in the strip
-const EDGE_LEVEL = 1; // of the pixel in which a box begins, so that neighbours are told apart
+const EDGE_LEVEL = 1; // of the pixel in which a box begins, so that neighbors are told apart
 
 export function cutText(text, width) {
     const letters = Math.floor((width - 8) / LETTER_WIDTH);
@@ -108,7 +108,7 @@ function drawBox(chart, lane, at, from, to, y, height) {
     if (!text)
         return;
     const middle = y + Math.min(height, LABEL_HEIGHT_MOST) / 2;
-    context.fillStyle = dim ? chart.colours.faint : match ? fills.ink[FILL_MATCH] : fills.ink[fill];
+    context.fillStyle = dim ? chart.colors.faint : match ? fills.ink[FILL_MATCH] : fills.ink[fill];
     if (fills.pattern[fill] && !dim && !match) {
         const tall = Math.min(height, LABEL_HEIGHT_MOST) - 2;
         context.fillStyle = fills.levels[fill][FILL_LEVELS - 1];

@@ -284,7 +284,7 @@ function offer(page, chart, actions, section) {
 }
 
 function mergedNote(trace) {
-    return element('p', {class: 'note'}, `${formatCount(trace.merged.events)} events shorter than ${formatDuration(trace.merged.shorter_ns)} are drawn merged with their neighbours; ridge query sees each of them in the trace.`);
+    return element('p', {class: 'note'}, `${formatCount(trace.merged.events)} events shorter than ${formatDuration(trace.merged.shorter_ns)} are drawn merged with their neighbors; ridge query sees each of them in the trace.`);
 }
 
 export function buildTimeline(page, host) {

@@ -3,7 +3,7 @@
 
 import {element} from '../dom.js';
 import {formatCount, formatDuration, formatPercent} from '../format.js';
-import {CAUSES, themeColour} from '../palette.js';
+import {CAUSES, themeColor} from '../palette.js';
 import {eventName} from './events.js';
 import {makePattern} from './fills.js';
 
@@ -58,8 +58,8 @@ export function makeLegend(page, chart) {
     const paint = () => {
         for (const [swatch, cause] of swatches) {
             const context = swatch.getContext('2d');
-            const colour = themeColour(cause.colour);
-            context.fillStyle = cause.pattern === 'plain' ? colour : makePattern(context, colour, chart.colours.lane, cause.pattern);
+            const color = themeColor(cause.color);
+            context.fillStyle = cause.pattern === 'plain' ? color : makePattern(context, color, chart.colors.lane, cause.pattern);
             context.fillRect(0, 0, 28, 14);
         }
     };

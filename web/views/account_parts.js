@@ -2,7 +2,7 @@
 // and those into the host's own code. Every part has {name, time, fill, about, find, parts()}.
 
 import {GAP_CAUSES, COPY_DIRECTIONS, MEMORY_KINDS} from '../data.js';
-import {CAUSES, nameColour} from '../palette.js';
+import {CAUSES, nameColor} from '../palette.js';
 import {formatCount} from '../format.js';
 import {deviceIdOf} from './parts.js';
 
@@ -25,7 +25,7 @@ function longestParts(parts, words) {
 function namedPart(trace, name, time, count) {
     return {
         name: name || 'outside every range', time, about: count ? `${formatCount(count)} stretches` : '',
-        fill: name ? `var(--name-${nameColour(name)})` : 'var(--line)', find: name ? {trace, name} : null,
+        fill: name ? `var(--name-${nameColor(name)})` : 'var(--line)', find: name ? {trace, name} : null,
     };
 }
 
@@ -33,7 +33,7 @@ function kernelParts(source) {
     const {device, trace} = source;
     return longestParts(device.kernels.map((kernel) => ({
         name: kernel.name, time: kernel.total_ns, about: `${formatCount(kernel.count)} kernels`, full: kernel.full_name,
-        fill: `var(--name-${nameColour(kernel.name)})`, find: {trace, kernel: kernel.name},
+        fill: `var(--name-${nameColor(kernel.name)})`, find: {trace, kernel: kernel.name},
     })), 'kernels');
 }
 
@@ -118,7 +118,7 @@ function hostParts(source) {
         return named(gaps.host || []);
     const about = {running: 'the thread ran', ready: 'it could run but had no processor', blocked: 'it waited', unknown: 'not told'};
     return Object.entries(gaps.host_states).filter(([, state]) => state.time_ns > 0).map(([name, state]) => ({
-        name, time: state.time_ns, about: about[name] || '', fill: `var(--name-${nameColour(name)})`, parts: () => named(state.names || []),
+        name, time: state.time_ns, about: about[name] || '', fill: `var(--name-${nameColor(name)})`, parts: () => named(state.names || []),
     }));
 }
 
@@ -126,7 +126,7 @@ function causeParts(source) {
     const {gaps} = source.device;
     return GAP_CAUSES.map((name, index) => {
         const cause = (gaps.causes || {})[name] || {time_ns: 0, gaps: 0};
-        const part = {name, time: cause.time_ns, about: CAUSES[index].text, cause: index, fill: `var(--${CAUSES[index].colour})`};
+        const part = {name, time: cause.time_ns, about: CAUSES[index].text, cause: index, fill: `var(--${CAUSES[index].color})`};
         if (name === 'host')
             part.parts = () => hostParts(source);
         else if (name === 'sync' && (gaps.sync_calls || []).length)

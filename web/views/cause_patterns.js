@@ -1,4 +1,4 @@
-// The causes of gaps as fills: their colour with the pattern that the timeline draws, and the legend.
+// The causes of gaps as fills: their color with the pattern that the timeline draws, and the legend.
 
 import {element, svg} from '../dom.js';
 import {CAUSES} from '../palette.js';
@@ -19,7 +19,7 @@ export function causePatterns(prefix, only) {
     CAUSES.forEach((cause, index) => {
         if (only !== undefined && index !== only)
             return;
-        const fill = cause.pattern === 'empty' ? 'var(--card)' : `var(--${cause.colour})`;
+        const fill = cause.pattern === 'empty' ? 'var(--card)' : `var(--${cause.color})`;
         const pattern = svg('pattern', {id: `${prefix}-${index}`, width: 8, height: 8, patternUnits: 'userSpaceOnUse'},
             svg('rect', {width: 8, height: 8, fill}));
         if (PATTERN_PATHS[cause.pattern])

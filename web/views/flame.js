@@ -3,10 +3,10 @@
 
 import {isPause} from '../data.js';
 import {element} from '../dom.js';
-import {nameColour} from '../palette.js';
+import {nameColor} from '../palette.js';
 import {formatCount, formatDuration, formatPercent} from '../format.js';
 import {hasLines, pythonModule, treeOfLines, treeOfPython, treeOfRanges, treeOfSamples} from './flame_tree.js';
-import {asTable, bringTimeline, emptyNote, labelledSelect, traceLabel} from './parts.js';
+import {asTable, bringTimeline, emptyNote, labeledSelect, traceLabel} from './parts.js';
 import {dataTable} from './table.js';
 
 const FLAME_ROW = 19;
@@ -113,8 +113,8 @@ class FlameGraph {
         context.scale(ratio, ratio);
         context.font = '12px system-ui, sans-serif';
         context.textBaseline = 'middle';
-        this.colours = Array.from({length: 8}, (_, index) => this.page.colour(`name-${index}`));
-        this.inks = {ink: this.page.colour('ink'), on: this.page.colour('on-name') || '#111', line: this.page.colour('card') || '#fff', mark: this.page.colour('accent')};
+        this.colors = Array.from({length: 8}, (_, index) => this.page.color(`name-${index}`));
+        this.inks = {ink: this.page.color('ink'), on: this.page.color('on-name') || '#111', line: this.page.color('card') || '#fff', mark: this.page.color('accent')};
         const path = [];
         for (let node = this.zoomed; node >= 0; node = tree.parent[node])
             path.push(node);
@@ -140,13 +140,13 @@ class FlameGraph {
         const y = tree.depth[node] * FLAME_ROW;
         const faded = above || (this.matches && this.matches[node] === 0 && node > 0);
         context.globalAlpha = faded ? 0.35 : 1;
-        context.fillStyle = node === 0 ? this.page.colour('line') : this.colours[nameColour(tree.names[node])];
+        context.fillStyle = node === 0 ? this.page.color('line') : this.colors[nameColor(tree.names[node])];
         const width = Math.max(0.5, right - left - (right - left > 3 ? 1 : 0));
         if (tree.idle && node) { // device time from the left, then the idle time before it
             const busy = width * (1 - (tree.idle[node] || 0) / tree.value[node]);
-            context.fillStyle = this.page.colour('idle');
+            context.fillStyle = this.page.color('idle');
             context.fillRect(left, y, width, FLAME_ROW - 1);
-            context.fillStyle = this.page.colour('busy');
+            context.fillStyle = this.page.color('busy');
             context.fillRect(left, y, busy, 4);
         } else {
             context.fillRect(left, y, width, FLAME_ROW - 1);
@@ -330,7 +330,7 @@ export function viewFlame(page, host) {
         table.replaceChildren(asTable('As a table', () => flameTable(tree)));
         found.textContent = search.value ? graph.search(search.value) : '';
     };
-    host.append(element('div', {class: 'view-bar'}, labelledSelect('show', choices.map((choice) => choice.title), choose), search, found,
+    host.append(element('div', {class: 'view-bar'}, labeledSelect('show', choices.map((choice) => choice.title), choose), search, found,
         element('button', {type: 'button', class: 'plain', onclick: () => graph.zoom(0)}, 'Whole')), graph.host, table);
     choose(0);
 }

@@ -8,7 +8,7 @@ import {formatCount, formatDuration, formatPercent} from '../format.js';
 import {causeFill, causeLegend, causePatterns} from './cause_patterns.js';
 import {chartFrame, roundTicks, shortTick, withTitle} from './chart.js';
 import {bucketEdge, bucketsOfGaps, gapAt, gapsOfDevice} from './gap_buckets.js';
-import {actAsButton, bringTimeline, chooseSource, deviceIdOf, deviceSources, emptyNote, figureRow, followWidth, labelledSelect, moveWithArrows} from './parts.js';
+import {actAsButton, bringTimeline, chooseSource, deviceIdOf, deviceSources, emptyNote, figureRow, followWidth, labeledSelect, moveWithArrows} from './parts.js';
 import {dataTable} from './table.js';
 
 const LONGEST_GAPS = 100;
@@ -109,7 +109,7 @@ function showGaps(page, source, place) {
         const longest = bucket.gaps.reduce((a, b) => gaps.duration[b] > gaps.duration[a] ? b : a);
         page.select({trace: source.trace, from: gaps.start[longest], to: gaps.start[longest] + gaps.duration[longest]});
     };
-    place.append(element('div', {class: 'view-bar'}, labelledSelect('height', ['time idle', 'number of gaps'], (index) => {
+    place.append(element('div', {class: 'view-bar'}, labeledSelect('height', ['time idle', 'number of gaps'], (index) => {
         byTime = index === 0;
         redraw();
     })), chart, below);

@@ -3,7 +3,7 @@
 import {COPY_DIRECTIONS, MEMORY_KINDS} from '../data.js';
 import {element, svg} from '../dom.js';
 import {formatCount, formatDuration} from '../format.js';
-import {nameColour} from '../palette.js';
+import {nameColor} from '../palette.js';
 import {bringTimeline, deviceIdOf} from './parts.js';
 
 const PAIRED_WIDTH = 1200;
@@ -85,7 +85,7 @@ function eventBox(page, trace, event, rows, x, y) {
             page.pick({trace, table: 'activities', row: event.row});
             bringTimeline();
         }}, svg('title', {}, `${event.name}\n${formatDuration(event.to - event.from)}, ${changeText(row)}`));
-    box.style.fill = `var(--name-${nameColour(event.name)})`;
+    box.style.fill = `var(--name-${nameColor(event.name)})`;
     return box;
 }
 
@@ -95,7 +95,7 @@ function linkPath([a, b], x, top, bottom, rows) {
     const right = [Math.max(x(a.to), left[0] + 0.8), Math.max(x(b.to), left[1] + 0.8)];
     const path = svg('path', {class: `paired-link paired-link-${changeClass(rows[a.group])}`,
         d: `M${left[0]} ${top}C${left[0]} ${middle} ${left[1]} ${middle} ${left[1]} ${bottom}L${right[1]} ${bottom}C${right[1]} ${middle} ${right[0]} ${middle} ${right[0]} ${top}Z`});
-    path.style.fill = `var(--name-${nameColour(b.name)})`;
+    path.style.fill = `var(--name-${nameColor(b.name)})`;
     return path;
 }
 

@@ -36,8 +36,8 @@ export function deviceIdOf(trace, key) {
     return Math.max(0, trace.devices.findIndex((device) => device && device.key === key));
 }
 
-// A labelled choice; none when there is nothing to choose.
-export function labelledSelect(label, titles, onchange) {
+// A labeled choice; none when there is nothing to choose.
+export function labeledSelect(label, titles, onchange) {
     const select = element('select', {onchange: () => onchange(select.selectedIndex)});
     for (const title of titles)
         select.append(element('option', {}, title));
@@ -54,7 +54,7 @@ export function chooseSource(host, label, sources, show) {
         show(sources[index], place);
     };
     if (sources.length > 1)
-        host.append(element('div', {class: 'view-bar'}, labelledSelect(label, sources.map((source) => source.title), choose)));
+        host.append(element('div', {class: 'view-bar'}, labeledSelect(label, sources.map((source) => source.title), choose)));
     host.append(place);
     choose(0);
 }

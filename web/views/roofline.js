@@ -2,7 +2,7 @@
 // the device's roofs; a dot's area is the time that the kernel takes.
 
 import {element, svg} from '../dom.js';
-import {nameColour} from '../palette.js';
+import {nameColor} from '../palette.js';
 import {formatCount, formatDuration, formatFlops, formatPercent, formatRate} from '../format.js';
 import {chartFrame, decadesAround, leastOf, mostOf, powerTicks, shortTick, withTitle} from './chart.js';
 import {deviceLimits, kernelLimits} from './kernel_limits.js';
@@ -99,7 +99,7 @@ function rooflineChart(page, source, kernels, roofs, width) {
     const dots = kernels.slice().sort((a, b) => b.total_ns - a.total_ns).map((kernel) => {
         const limits = kernelLimits(kernel);
         const dot = svg('circle', {class: 'dot', cx: frame.x(limits.intensity), cy: frame.y(limits.flopRate),
-            r: dotRadius(kernel, most), fill: `var(--name-${nameColour(kernel.name)})`, stroke: 'var(--card)'});
+            r: dotRadius(kernel, most), fill: `var(--name-${nameColor(kernel.name)})`, stroke: 'var(--card)'});
         actAsButton(dot, dotWords(kernel), () => {
             page.find({trace: source.trace, kernel: kernel.name});
             bringTimeline();

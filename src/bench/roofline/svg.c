@@ -1,7 +1,7 @@
 /* The roofline as an SVG file for a slide. The plot is on the left; the ceilings are named in a
  * small table at their right ends, spread where they are close, with the intensity at which each
- * meets the memory slope. Colours distinguish ordinary arithmetic from matrix units and suit
- * red-green colour blindness; without colour the line weight distinguishes them. The styles use
+ * meets the memory slope. Colors distinguish ordinary arithmetic from matrix units and suit
+ * red-green color blindness; without color the line weight distinguishes them. The styles use
  * no CSS variables, which converters outside browsers do not support. */
 #include <limits.h>
 #include <math.h>
@@ -341,7 +341,7 @@ bool drawing_roofs(struct drawing *drawing) {
     return write_ridges(drawing);
 }
 
-enum { LABEL_CHARACTERS = 40, LABELLED_MAX = 150 /* more than can find room */ };
+enum { LABEL_CHARACTERS = 40, LABELED_MAX = 150 /* more than can find room */ };
 static const double DOT = 5, LABEL_HEIGHT = 16;
 
 static bool in_plot(const struct drawing *drawing, const struct roofline_dot *dot) {
@@ -408,7 +408,7 @@ bool drawing_dots(struct drawing *drawing) {
     for (size_t i = 0; i < drawing->count; i++) {
         if (!roofline_has_place(&drawing->dots[i]))
             continue;
-        if (labeled++ >= LABELLED_MAX)
+        if (labeled++ >= LABELED_MAX)
             drawing->unlabeled++;
         else if (!write_dot_label(drawing, &drawing->dots[i]))
             return false;

@@ -494,7 +494,7 @@ static const char *other_tool(const struct document *document) {
     if (rows->kineto_events)
         return NULL;
     return rows->entities.has_device_processes ? "XLA profiler (JAX or TensorFlow)"
-                                               : "a tool that writes Chrome traces";
+                                               : "unknown (Chrome trace)";
 }
 
 static void write_source(struct document *document, struct trace_writer *writer) {

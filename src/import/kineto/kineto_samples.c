@@ -124,7 +124,7 @@ static size_t parent_of(const struct kineto_samples *samples, const struct stack
     return index ? (size_t)*index : NO_FRAME;
 }
 
-/* Collects the path from a frame towards its root, up to a frame that has a row. */
+/* Collects the path from a frame toward its root, up to a frame that has a row. */
 static bool follow(struct kineto_samples *samples, size_t from, size_t **path, size_t *capacity,
                    size_t *length, struct status *status) {
     *length = 0;

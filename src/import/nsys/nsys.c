@@ -124,7 +124,7 @@ static bool read_command(struct nsys *nsys, struct status *status) {
 
 struct export_info {
     char product[64], version[64], schema[64];
-    bool unix_times; /* the exporter has normalised times */
+    bool unix_times; /* the exporter has normalized times */
 };
 
 static void copy_text(char *to, size_t size, struct text text) {

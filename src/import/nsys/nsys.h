@@ -41,7 +41,7 @@ uint32_t nsys_gpu_device(const struct nsys *nsys, int64_t gpu);
 bool nsys_queue(struct nsys *nsys, int64_t global, int64_t device, int64_t context, int64_t stream,
                 uint32_t *queue, struct status *status);
 
-/* The device number of a context. Tables of synchronisations and events have a deviceId of 0 for
+/* The device number of a context. Tables of synchronizations and events have a deviceId of 0 for
  * all rows, so they need this. Only complete after the activities have been read. */
 int64_t nsys_context_device(const struct nsys *nsys, int64_t global, int64_t context,
                             int64_t fallback);

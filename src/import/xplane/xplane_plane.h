@@ -38,7 +38,7 @@ enum xplane_stat { XPLANE_STATS(XPLANE_STAT_ENUM) XPLANE_STAT_COUNT };
 
 struct xplane_value {
     bool present;
-    uint64_t number; /* a double is rounded towards zero */
+    uint64_t number; /* a double is rounded toward zero */
     struct text text;
 };
 

@@ -1,4 +1,4 @@
-/* Starts the CUDA part of the probe. The driver calls it during its own initialisation, before any
+/* Starts the CUDA part of the probe. The driver calls it during its own initialization, before any
  * work. If CUPTI is not available, the reason goes to the trace and CUDA is not recorded.
  */
 #include "probe/cuda/cuda.h"

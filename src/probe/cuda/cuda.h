@@ -30,7 +30,7 @@ extern struct cuda_probe cuda_probe;
 void cuda_put_meta(const char *key, const char *value);
 void cuda_put_meta_int(const char *key, int64_t number);
 
-/* ---- Subscription: with cuda_lock(), or during initialisation ---------------------------- */
+/* ---- Subscription: with cuda_lock(), or during initialization ---------------------------- */
 
 bool cuda_subscribe(struct status *status);
 bool cuda_is_subscribed(void);
@@ -143,7 +143,7 @@ const char *got_patch_library(const void *code);
 /* ---- Flushing ---------------------------------------------------------------------------- */
 
 void cuda_flush_start(void);
-/* Serialises the use of CUPTI. False in a child of fork(), during exit(), or on timeout. */
+/* Serializes the use of CUPTI. False in a child of fork(), during exit(), or on timeout. */
 bool cuda_lock(void);
 void cuda_unlock(void);
 

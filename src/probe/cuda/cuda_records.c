@@ -1,7 +1,7 @@
 /* Converts CUPTI's records of device work to records of the spool, in a lane of their own.
  *
  * Buffers are completed on CUPTI's thread, on the flushing thread, or on the thread that calls
- * exit(); a lock serialises them. Kernel names are compared by content, because after a module is
+ * exit(); a lock serializes them. Kernel names are compared by content, because after a module is
  * unloaded another name may have the same address.
  */
 #include "base/clock.h"

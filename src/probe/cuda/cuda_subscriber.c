@@ -15,7 +15,7 @@ enum { FLUSH_POLL_NS = 1000000, FLUSH_POLLS = 20 };
 static cupti_subscriber subscriber;
 static bool subscribed;
 
-/* No kinds that callbacks cover: records of synchronisations and events slow down launches. */
+/* No kinds that callbacks cover: records of synchronizations and events slow down launches. */
 static const cupti_choice kinds[] = {CUPTI_KIND_KERNEL, CUPTI_KIND_COPY,   CUPTI_KIND_PEER_COPY,
                                      CUPTI_KIND_SET,    CUPTI_KIND_MEMORY, CUPTI_KIND_OVERHEAD,
                                      CUPTI_KIND_GRAPH};

@@ -1,8 +1,8 @@
-/* Records synchronisations from the parameters of API calls, when they return. A wait refers to an
+/* Records synchronizations from the parameters of API calls, when they return. A wait refers to an
  * event; cudaEventRecord() determines the queue that the event stands for. The latest recording of
  * each event is kept in a table, in which a later event may replace an older one.
  *
- * CUPTI has records of synchronisations and events, too, but they slow down every launch, as
+ * CUPTI has records of synchronizations and events, too, but they slow down every launch, as
  * tests/bench/overhead shows.
  */
 #include "probe/cuda/cuda.h"

@@ -29,7 +29,7 @@ struct native_row {
     uint8_t kind;
 };
 
-/* Of a thread. Zero-initialised: empty. */
+/* Of a thread. Zero-initialized: empty. */
 struct native_stacks {
     uint64_t low, high; /* readable part of the stack */
     struct native_row rows[NATIVE_ROWS];

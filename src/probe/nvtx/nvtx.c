@@ -23,7 +23,7 @@ enum { TOOL_VERSION = 3, UNBALANCED = -1 };
 struct nvtx_event {
     uint32_t name, domain, category; /* text numbers */
     int64_t payload;
-    uint32_t has_payload, colour; /* enum spool_payload; ARGB, 0: none */
+    uint32_t has_payload, color; /* enum spool_payload; ARGB, 0: none */
 };
 
 /* Strings as the program gives them, NULL included, cut to SPOOL_TEXT_MAX. The result of
@@ -100,7 +100,7 @@ static struct nvtx_event nvtx_event_read(struct probe_thread *thread,
         return event; /* an older, shorter struct */
     event.name = message_text(thread, attributes);
     event.category = category_text(thread, domain, attributes->category);
-    event.colour = attributes->colour_type == NVTX_COLOUR_ARGB ? attributes->colour : 0;
+    event.color = attributes->color_type == NVTX_COLOUR_ARGB ? attributes->color : 0;
     read_payload(&event, attributes);
     return event;
 }
@@ -142,7 +142,7 @@ static uint64_t open_range(struct probe_thread *thread, const struct nvtx_event 
     range->category = event->category;
     range->payload = event->payload;
     range->has_payload = event->has_payload;
-    range->colour = event->colour;
+    range->color = event->color;
     range->start = clock_now();
     spool_publish(thread->lane);
     return id;
@@ -212,7 +212,7 @@ static void put_mark(struct probe_thread *thread, const struct nvtx_event *event
     record->category = event->category;
     record->payload = event->payload;
     record->has_payload = event->has_payload;
-    record->colour = event->colour;
+    record->color = event->color;
     spool_publish(thread->lane);
 }
 

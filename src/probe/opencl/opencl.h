@@ -157,7 +157,7 @@ struct opencl_command {
     uint64_t bytes;
     int64_t start, end, queued;  /* of the device's clock, once read; queued 0: not read */
     int64_t seen;                /* when its end was seen, on CLOCK_MONOTONIC */
-    struct opencl_bounds bounds; /* of the clock, once learnt */
+    struct opencl_bounds bounds; /* of the clock, once learned */
 };
 
 /* Takes over the command's event. Fails when the event will not be read. Not between probe_enter()
@@ -165,8 +165,8 @@ struct opencl_command {
 bool opencl_await(const struct opencl_command *command);
 /* Reads what is complete now, before the driver may forget it. */
 void opencl_events_collect(void);
-/* Likewise after a synchronisation, if there are enough of them to be worth it. */
-void opencl_events_synchronised(void);
+/* Likewise after a synchronization, if there are enough of them to be worth it. */
+void opencl_events_synchronized(void);
 /* A queue was created in this process: starts the reader once. */
 void opencl_events_start(void);
 /* Counts a command whose times are unknown. */

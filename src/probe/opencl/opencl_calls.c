@@ -1,4 +1,4 @@
-/* Records host calls on the calling thread: builds, contexts, synchronisations. Queries and
+/* Records host calls on the calling thread: builds, contexts, synchronizations. Queries and
  * clSetKernelArg(), which programs make many times for each command, are not recorded.
  */
 #include <errno.h>
@@ -75,7 +75,7 @@ void opencl_call_end(const struct opencl_host_call *call, const char *name, enum
     errno = error;
 }
 
-/* ---- Synchronisations -------------------------------------------------------------------- */
+/* ---- Synchronizations -------------------------------------------------------------------- */
 
 static cl_int our_clFinish(cl_command_queue queue) {
     struct opencl_host_call begun = opencl_call_begin();
@@ -88,7 +88,7 @@ static cl_int our_clFinish(cl_command_queue queue) {
         opencl_put_queue_wait(thread->lane, &known, call.correlation, call.start, call.end);
         probe_leave(thread);
     }
-    opencl_events_synchronised();
+    opencl_events_synchronized();
     errno = error;
     return result;
 }
@@ -103,7 +103,7 @@ static cl_int our_clWaitForEvents(cl_uint count, const cl_event *events) {
         opencl_put_event_wait(thread->lane, call.correlation, call.start, call.end, count, events);
         probe_leave(thread);
     }
-    opencl_events_synchronised();
+    opencl_events_synchronized();
     errno = error;
     return result;
 }

@@ -198,7 +198,7 @@ static void enqueue_end(struct enqueue *enqueue, const char *name, enum call_cla
     if (result == CL_SUCCESS && command->kind)
         await(enqueue);
     if (blocks)
-        opencl_events_synchronised();
+        opencl_events_synchronized();
     errno = error;
 }
 

@@ -1,6 +1,6 @@
 /* Reads the times of completed commands.
  *
- * A command waits in a list with a reference to its event until it has completed. Drivers serialise
+ * A command waits in a list with a reference to its event until it has completed. Drivers serialize
  * their calls, so a second thread that reads events while the program enqueues delays every call of
  * both. Therefore the program's own thread reads them: after it has waited for the device, when
  * there are enough of them, and now and then when very many wait. A thread of the probe reads them
@@ -9,7 +9,7 @@
  * driver is not called again.
  *
  * The program may add commands at any time (incoming_lock, held for a few instructions); reading is
- * serialised by `lock`. A child of fork() has no reader until it creates a queue of its own.
+ * serialized by `lock`. A child of fork() has no reader until it creates a queue of its own.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ enum {
     INTERVAL_NS = 20000000,   /* between two looks of the reader */
     QUIET_NS = 20000000,      /* without a command, after which the reader reads */
     OVERDUE_NS = 200000000,   /* after which it reads in any case */
-    SYNC_COMMANDS = 64,       /* waiting commands that are read after a synchronisation */
+    SYNC_COMMANDS = 64,       /* waiting commands that are read after a synchronization */
     HELP_COMMANDS = 8192,     /* that make the enqueueing thread read */
     COMMANDS_MAX = 1 << 20,   /* later ones are not timed */
     BUCKETS = 64,             /* lists of waiting commands, by queue */
@@ -121,7 +121,7 @@ bool opencl_await(const struct opencl_command *command) {
     }
     atomic_store_explicit(&last_command, command->call_end, memory_order_relaxed);
     if (count % HELP_COMMANDS == 0)
-        opencl_events_synchronised();
+        opencl_events_synchronized();
     return true;
 }
 
@@ -420,7 +420,7 @@ void opencl_events_collect(void) {
     collect_with(LOCK_POLLS);
 }
 
-void opencl_events_synchronised(void) {
+void opencl_events_synchronized(void) {
     if (atomic_load_explicit(&waiting, memory_order_relaxed) >= SYNC_COMMANDS)
         collect_with(1);
 }

@@ -31,7 +31,7 @@ struct command_pool {
     _Atomic uint32_t lock;
 };
 
-/* A command buffer. The program serialises its use. */
+/* A command buffer. The program serializes its use. */
 struct commands {
     struct commands *next, *previous; /* of its pool */
     struct command_pool *pool;

@@ -101,7 +101,7 @@ struct vulkan_queue {
     int64_t last_end;                     /* the reader's: end of its last activity */
     uint64_t labels[VULKAN_QUEUE_LABELS]; /* ids of open ranges */
     uint32_t label_depth;
-    /* command buffers of the probe; the program serialises the use of a queue */
+    /* command buffers of the probe; the program serializes the use of a queue */
     vk_handle pool;
     struct vulkan_copier *idle, *pending, *last_pending;
     uint32_t unfenced; /* pending ones that no fence follows */

@@ -42,7 +42,7 @@ struct perf *perf_open_rings(struct perf_rings *rings, const struct perf_options
 void perf_close(struct perf *perf);                         /* takes NULL */
 const char *perf_counters_missing(const struct perf *perf); /* the reason, or NULL */
 
-/* Reads the ring buffers and writes samples (symbolised, see symbols/symbols.h), thread states and
+/* Reads the ring buffers and writes samples (symbolized, see symbols/symbols.h), thread states and
  * times, processes and threads. Call it every perf_drain_interval_ms(). */
 unsigned perf_drain_interval_ms(const struct perf *perf); /* at most PERF_DRAIN_INTERVAL_MS */
 bool perf_drain(struct perf *perf, struct trace_writer *writer, struct status *status);

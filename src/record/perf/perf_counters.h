@@ -18,7 +18,7 @@ struct perf_counter_kind {
 };
 extern const struct perf_counter_kind perf_hardware_counters[PERF_COUNTERS];
 
-/* Zero-initialised: closed. */
+/* Zero-initialized: closed. */
 struct perf_counters {
     const struct perf_counter_kind *kinds; /* NULL: not open */
     pid_t target;

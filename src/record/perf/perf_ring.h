@@ -77,7 +77,7 @@ struct perf_record {
     size_t length;
 };
 
-/* Records of all rings, to be sorted by time. Zero-initialised: empty. */
+/* Records of all rings, to be sorted by time. Zero-initialized: empty. */
 struct perf_batch {
     struct buffer bytes;
     int64_t *times;
@@ -102,7 +102,7 @@ void perf_batch_finish(struct perf_batch *batch);
 
 /* ---- Reader thread ----------------------------------------------------------------------- */
 
-/* The choice among perf_stack_sizes. Zero-initialised: the largest size. */
+/* The choice among perf_stack_sizes. Zero-initialized: the largest size. */
 struct perf_stack_choice {
     unsigned index;
     unsigned reductions; /* times that a smaller size was chosen */
@@ -125,7 +125,7 @@ bool perf_stack_choice_update(struct perf_stack_choice *choice, unsigned sizes,
 unsigned perf_expected_delay_ms(const char *loadavg, unsigned processors);
 
 /* How many context switches are sampled: all of them where they are few, a part of the time where a
- * program switches a hundred thousand times per second. Zero-initialised: none yet. */
+ * program switches a hundred thousand times per second. Zero-initialized: none yet. */
 struct perf_switch_budget {
     bool paused;
     double left; /* samples that may still be taken */
@@ -134,7 +134,7 @@ struct perf_switch_budget {
 /* Subtracts `taken` samples. True when sampling is to be paused or resumed: see `paused`. */
 bool perf_switch_budget_update(struct perf_switch_budget *budget, uint64_t taken, int64_t now);
 
-/* Must not be moved while it runs. Zero-initialised: not started. */
+/* Must not be moved while it runs. Zero-initialized: not started. */
 struct perf_reader {
     struct perf_rings *rings;
     pthread_t thread;

@@ -1,4 +1,4 @@
-/* Symbolises call chains and writes each distinct stack as a row of the trace. */
+/* Symbolizes call chains and writes each distinct stack as a row of the trace. */
 #ifndef RIDGE_RECORD_PERF_PERF_STACKS_H
 #define RIDGE_RECORD_PERF_PERF_STACKS_H
 
@@ -26,7 +26,7 @@ struct perf_python_stack {
     size_t count;
 };
 
-/* Caches, which are emptied when full. Zero-initialised: empty. */
+/* Caches, which are emptied when full. Zero-initialized: empty. */
 struct stack_rows {
     struct map frames; /* address of a process -> index in `known` */
     struct stack_frame *known;

@@ -23,7 +23,7 @@ struct perf_block {
     uint32_t call, stack;
 };
 
-/* What /proc told about a thread at one time. */
+/* The state of a thread as /proc reported it at one time. */
 struct perf_poll {
     int64_t time;
     struct blocking blocking;
@@ -48,7 +48,7 @@ struct perf_thread {
     uint64_t sampled_size;
 };
 
-/* Zero-initialised: empty. */
+/* Zero-initialized: empty. */
 struct perf_threads {
     struct perf_thread *items;
     size_t count, capacity;

@@ -229,7 +229,7 @@ static void refuse(struct python_reader *reader, struct process *process, const 
         snprintf(reader->reason, sizeof reader->reason, "%s", reason);
 }
 
-/* The first look may be too early: before exec, or before the interpreter is initialised. */
+/* The first look may be too early: before exec, or before the interpreter is initialized. */
 static void look_for_interpreter(struct python_reader *reader, struct process *process) {
     struct image image;
     uint64_t addresses[5], version = 0;

@@ -24,7 +24,7 @@ struct address_space {
     size_t count, capacity;
 };
 
-/* Zero-initialised: empty. */
+/* Zero-initialized: empty. */
 struct address_spaces {
     struct address_space *items;
     size_t count, capacity;

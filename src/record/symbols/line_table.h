@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "record/symbols/elf.h"
 
-/* Zero-initialised: empty. */
+/* Zero-initialized: empty. */
 struct line_table {
     struct elf_section line, line_strings, strings;
     struct line_sequence *sequences; /* sorted by address */

@@ -1,4 +1,4 @@
-/* Symbolises addresses of processes: from the ELF symbol tables of mapped files, /proc/kallsyms
+/* Symbolizes addresses of processes: from the ELF symbol tables of mapped files, /proc/kallsyms
  * where it is readable, and the perf-PID.map files of Python 3.12 and JIT compilers.
  */
 #ifndef RIDGE_RECORD_SYMBOLS_SYMBOLS_H
@@ -47,7 +47,7 @@ uint64_t symbols_generation(const struct symbols *symbols, pid_t pid);
 const struct unwind_table *symbols_unwind_table(struct symbols *symbols, pid_t pid,
                                                 uint64_t address, uint64_t *in_file);
 
-/* Symbols of /proc/kallsyms. Zero-initialised; read at the first lookup. */
+/* Symbols of /proc/kallsyms. Zero-initialized; read at the first lookup. */
 struct kernel_symbols {
     struct kernel_function *items;
     size_t count, capacity;

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "record/symbols/unwind_table.h"
 
-/* Zero-initialised: empty. */
+/* Zero-initialized: empty. */
 struct symbol_files {
     struct symbol_file *items;
     size_t count, capacity;

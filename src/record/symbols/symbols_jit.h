@@ -13,7 +13,7 @@
 #include "base/map.h"
 #include "base/status.h"
 
-/* Zero-initialised: empty. */
+/* Zero-initialized: empty. */
 struct jit_maps {
     struct jit_map *items;
     size_t count, capacity;

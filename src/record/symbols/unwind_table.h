@@ -7,7 +7,7 @@
 #include "abi/cfi.h"
 #include "record/symbols/elf.h"
 
-/* Zero-initialised: empty. */
+/* Zero-initialized: empty. */
 struct unwind_table {
     uint8_t *eh_frame_hdr, *eh_frame; /* copies, because the file may change */
     uint64_t eh_frame_hdr_address, eh_frame_address;

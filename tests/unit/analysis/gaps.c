@@ -117,7 +117,7 @@ TEST(host_time_without_recorded_states_is_in_an_unknown_one) {
     done(&gaps, trace);
 }
 
-TEST(waiting_in_a_synchronising_call_owns_the_gap_until_the_call_ends) {
+TEST(waiting_in_a_synchronizing_call_owns_the_gap_until_the_call_ends) {
     struct build build;
     struct gaps gaps;
     struct trace *trace;

@@ -148,7 +148,7 @@ TEST(an_elementwise_operator_reads_its_inputs_and_writes_the_broadcast_shape) {
     CHECK_ALL(rows);
 }
 
-TEST(reductions_normalisations_and_lookups_touch_each_element_once) {
+TEST(reductions_normalizations_and_lookups_touch_each_element_once) {
     static const struct expected rows[] = {
         {"aten::sum",
          "{\"Input Dims\":[[16,5,8],[],[],[]],\"Input type\":[\"float\",\"ScalarList\",\"Scalar\","

@@ -14,7 +14,7 @@ static double uniform(void) {
     return (double)(state >> 11) / 9007199254740992.0;
 }
 
-TEST(a_quantile_lies_between_its_neighbours) {
+TEST(a_quantile_lies_between_its_neighbors) {
     const double values[] = {1, 2, 4, 8};
     CHECK(statistics_quantile(values, 4, 0) == 1);
     CHECK(statistics_quantile(values, 4, 1) == 8);

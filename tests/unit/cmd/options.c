@@ -100,7 +100,7 @@ TEST(mistakes_are_named_with_the_way_out) {
     check_refused("t --output", "--output needs a value");
     check_refused("t --output --force", "--output needs a value");
     check_refused("--force=yes t", "--force takes no value");
-    check_refused("--format xml t", "--format is text|md|json, not 'xml'");
+    check_refused("--format xml t", "--format must be text|md|json, not 'xml'");
     check_refused("--format tex t", "not 'tex'");
     check_refused("--format= t", "not ''");
     check_refused("", "needs an argument");

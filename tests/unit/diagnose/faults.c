@@ -12,14 +12,14 @@ TEST(a_loop_that_keeps_the_device_busy_is_healthy) {
     check_fault(busy_loop, FINDING_HEALTHY, 0);
 }
 
-static void now_and_then_synchronised(struct scene *scene, int step) {
+static void now_and_then_synchronized(struct scene *scene, int step) {
     layers(scene, 200 * US);
     if (step % 8 == 7)
         scene_sync(scene, "cudaDeviceSynchronize");
 }
 
 TEST(a_wait_once_in_many_steps_is_no_fault) {
-    check_fault(now_and_then_synchronised, FINDING_HEALTHY, 0);
+    check_fault(now_and_then_synchronized, FINDING_HEALTHY, 0);
 }
 
 TEST(many_tiny_kernels_are_launch_bound) {
@@ -58,7 +58,7 @@ TEST(a_host_that_sleeps_between_steps_is_what_the_device_waits_for) {
 static void sleeps_without_waiting(struct scene *scene, int step) {
     (void)step;
     layers(scene, 100 * US);
-    scene_range(scene, RANGE_ANNOTATION, "tokenise", 700 * US + sized(4 * MS));
+    scene_range(scene, RANGE_ANNOTATION, "tokenize", 700 * US + sized(4 * MS));
 }
 
 TEST(host_code_longer_than_the_device_works_is_named) {

@@ -73,7 +73,7 @@ void chain(struct scene *scene, int step) {
     }
 }
 
-/* What a program does before its loop: the context, modules, weights and their initialisation. */
+/* What a program does before its loop: the context, modules, weights and their initialization. */
 static void start(struct scene *scene) {
     static const char *const names[] = {"fill", "uniform", "normal", "copy", "arange"};
     scene_host_code(scene, 30 * MS);

@@ -40,13 +40,13 @@ static void does_unnamed_work(struct scene *scene, int step) {
     (void)step;
     layers(scene, 100 * US);
     scene_host_code(scene, 4 * MS);
-    scene_range(scene, RANGE_ANNOTATION, "tokenise", 700 * US);
+    scene_range(scene, RANGE_ANNOTATION, "tokenize", 700 * US);
 }
 
 static void does_named_work(struct scene *scene, int step) {
     (void)step;
     layers(scene, 100 * US);
-    scene_range(scene, RANGE_ANNOTATION, "tokenise", 4 * MS);
+    scene_range(scene, RANGE_ANNOTATION, "tokenize", 4 * MS);
 }
 
 TEST(host_code_is_named_only_if_it_has_most_of_the_time) {
@@ -55,11 +55,11 @@ TEST(host_code_is_named_only_if_it_has_most_of_the_time) {
         const struct finding *first = &unnamed.report.verdict.findings[0];
         CHECK(first->kind == FINDING_HOST_BOUND);
         CHECK(!contains(first->summary, "most of it in"));
-        CHECK(!contains(first->fixes[0].words, "tokenise"));
+        CHECK(!contains(first->fixes[0].words, "tokenize"));
         CHECK(first->fixes[0].effort == EFFORT_SETTING);
         first = &named.report.verdict.findings[0];
-        CHECK(contains(first->summary, "most of it in tokenise"));
-        CHECK(contains(first->fixes[0].words, "tokenise"));
+        CHECK(contains(first->summary, "most of it in tokenize"));
+        CHECK(contains(first->fixes[0].words, "tokenize"));
     }
     scene_finish(&unnamed);
     scene_finish(&named);

@@ -235,7 +235,7 @@ TEST(a_file_that_is_not_a_trace_is_named_for_what_it_is) {
     }
 }
 
-TEST(a_pipe_is_read_to_its_end_and_then_recognised) {
+TEST(a_pipe_is_read_to_its_end_and_then_recognized) {
     struct status status = {0};
     const char *plain = test_temporary(".ridge"), *fifo = test_temporary(".fifo");
     write_trace(plain, 5, 1, 100, 10);

@@ -1,4 +1,4 @@
-/* Samples a program with known behaviour: samples are in its hot functions, thread states have no
+/* Samples a program with known behavior: samples are in its hot functions, thread states have no
  * gaps, and children, exec and names are recorded. */
 #include "../test.h"
 

@@ -1,4 +1,4 @@
-/* Symbolisation of this program, the vDSO and generated code, and overlapping mappings. */
+/* Symbolization of this program, the vDSO and generated code, and overlapping mappings. */
 #include "../test.h"
 
 #include <inttypes.h>
