@@ -61,7 +61,7 @@ static bool read_lane(struct text name, struct tensorflow_lane *lane) {
     else if (take_suffix(&name, "/memcpy"))
         lane->kind = LANE_COPIES;
     lane->of_gpu = take_gpu(&name, &lane->device);
-    return lane->kind == LANE_HOST || lane->of_gpu;
+    return lane->kind == LANE_HOST ? text_find(name, "/stream:") < 0 : lane->of_gpu;
 }
 
 bool tensorflow_name(struct tensorflow *tensorflow, const struct event_id *process,

@@ -106,7 +106,7 @@ TEST(a_timeline_without_streams_says_that_the_gpu_is_unknown) {
 
 TEST(rows_of_the_category_op_without_a_timeline_are_ranges) {
     struct trace *trace =
-        import("[" PROCESS("1", "/gpu:x/stream:1 Compute") PROCESS("2", "Compute")
+        import("[" PROCESS("1", "/gpu:0/stream:x Compute") PROCESS("2", "Compute")
                    ROW("1", "0", "a", "1", "1") "," ROW("2", "0", "b", "1", "1") "," ROW(
                        "\"p\"", "0", "c", "1", "1") "]");
     REQUIRE(trace);
