@@ -113,7 +113,7 @@ TEST(rows_of_the_category_op_without_a_timeline_are_ranges) {
     CHECK_INT(trace->range.count, 3);
     for (size_t i = 0; i < trace->range.count; i++)
         CHECK_INT(trace->range.category[i], RANGE_OTHER);
-    CHECK(text_is(trace_meta(trace, META_SOURCE_TOOL), "a tool that writes Chrome traces"));
+    CHECK(text_is(trace_meta(trace, META_SOURCE_TOOL), "unknown (Chrome trace)"));
     trace_close(trace);
 }
 
