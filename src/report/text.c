@@ -352,9 +352,10 @@ static void write_host_summary(struct text_writer *writer) {
         text_write_section(writer, &section_samples, NULL, SUMMARY_ROWS);
     else if (writer->report->device_count == 0)
         text_write_section(writer, &section_samples, NULL, SUMMARY_ROWS);
-    if (writer->report->device_count == 0 &&
-        !text_write_section(writer, &section_annotations, NULL, SUMMARY_ROWS))
+    if (writer->report->device_count == 0) {
+        text_write_section(writer, &section_annotations, NULL, SUMMARY_ROWS);
         text_write_section(writer, &section_cpu_operators, NULL, SUMMARY_ROWS);
+    }
 }
 
 static void write_summary(struct text_writer *writer) {

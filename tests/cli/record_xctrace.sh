@@ -42,8 +42,9 @@ XCTRACE_STANDIN=allocations record -q -f --memory -o x.ridge -- true
 "$RIDGE" query x.ridge "SELECT count(*), sum(bytes), sum(address != 0) FROM allocation" --format csv
 
 echo "- Ctrl-C reaches the program, which ends as it likes"
-set -m # background jobs take SIGINT only with job control
+set -m # background jobs take SIGINT only with job control, which may print when they end
 "$RIDGE" record --backend xctrace -q -f -o x.ridge -- sh -c 'trap "echo interrupted; exit 5" INT; : > started; while :; do sleep 0.05; done' &
+set +m
 while [ ! -e started ]; do sleep 0.05; done
 kill -INT $!
 wait $!
@@ -59,8 +60,10 @@ disown $sleeper # no message when it ends
 say record -q -f -p $sleeper --duration 0.2 -o x.ridge
 say record -q -f --attach $sleeper --duration 0.2 -o x.ridge
 kill -0 $sleeper && echo runs
+set -m
 XCTRACE_STARTED=$PWD/attached "$RIDGE" record --backend xctrace -q -f -p $sleeper -o x.ridge &
 recorder=$!
+set +m
 while [ ! -e attached ]; do sleep 0.05; done
 kill -INT $recorder
 wait $recorder

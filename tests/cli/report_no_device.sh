@@ -30,7 +30,7 @@ trace cpu.json "$(event cpu_op aten::mm 1 900),$(event cpu_op aten::add 902 30)"
 trace instant.json "$(event cuda_runtime cudaLaunchKernel 5 0 1 "$launch"),$(event kernel k 5 0 7 "$stream")"
 trace steps.json "$(for i in 1 2 3 4; do event cpu_op aten::mm ${i}000000 900000; echo ,; done; event cpu_op aten::add 5000000 10)"
 trace empty.json ''
-for name in calls launches copies cpu instant empty; do
+for name in calls launches copies cpu instant; do
     verdict $name.json
     "$RIDGE" whatif $name.json --all > /dev/null || echo "whatif fails"
 done
@@ -39,3 +39,11 @@ run report steps.json --window 1s,3s | sed -n '1,/^Findings/p'
 run whatif steps.json --window 1s,3s 2>&1
 run whatif cpu.json --prefetch=aten::mm
 run whatif calls.json --no-alloc
+
+# a file without an event of use is refused: it is no run of 0 ns
+tree='[{"children":[{"children":[],"frame":{"name":"k"},"metrics":{"count":2,"time (ns)":9}}],"frame":{"name":"ROOT"},"metrics":{}}]'
+echo "$tree" > tree.hatchet
+echo '[{"ph":"M","name":"process_name","pid":1,"args":{"name":"p"}},{"ph":"s","ts":1}]' > names.json
+run report empty.json 2>&1
+run report names.json 2>&1
+run report tree.hatchet 2>&1

@@ -1,5 +1,6 @@
-/* Chrome trace JSON: Kineto (torch.profiler) of any version, XLA's trace.json, or any other tool's;
- * an object with traceEvents anywhere in it, or a bare array of events.
+/* Chrome trace JSON: Kineto (torch.profiler) of any version, XLA's trace.json, TensorFlow 1's
+ * timelines, profiles of ONNX Runtime, or any other tool's; an object with traceEvents anywhere in
+ * it, several of them (Proton writes one per stream), or a bare array of events.
  *
  * The file streams through a window; each event is parsed in place and becomes a row immediately. A
  * bare array may lack its closing bracket, as Chrome allows; a truncated object is an error.
@@ -8,6 +9,7 @@
  * clock base and warnings; other short scalars become meta "kineto.NAME"; the rest is skipped. */
 #include "import/kineto/kineto.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/array.h"
@@ -432,6 +434,20 @@ static bool read_object(struct document *document, struct status *status) {
     return true;
 }
 
+/* Objects with traceEvents may follow one another. */
+static bool read_objects(struct document *document, struct status *status) {
+    char byte;
+    do {
+        if (!read_object(document, status))
+            return false;
+        if (trace_writer_failed(document->rows.writer) || !document->has_events)
+            return true;
+        if (!scan_peek(&document->scan, &byte, status))
+            return false;
+    } while (document->scan.at < document->scan.end && byte == '{');
+    return true;
+}
+
 static bool skip_byte_order_mark(struct scan *scan, struct status *status) {
     char byte;
     if (!scan_peek(scan, &byte, status))
@@ -450,7 +466,7 @@ static bool read_document(struct document *document, struct status *status) {
         return status_fail(status, STATUS_INPUT, "the file is empty");
     if (byte != '{' && byte != '[')
         return scan_unexpected(&document->scan, "a JSON object or array", status);
-    if (byte == '[' ? !read_events(document, true, status) : !read_object(document, status))
+    if (byte == '[' ? !read_events(document, true, status) : !read_objects(document, status))
         return false;
     if (trace_writer_failed(document->rows.writer))
         return true;
@@ -464,24 +480,51 @@ static bool read_document(struct document *document, struct status *status) {
            scan_unexpected(&document->scan, "nothing after the trace's end", status);
 }
 
+/* The tool that wrote the file; NULL for Kineto. */
+static const char *other_tool(const struct document *document) {
+    const struct kineto_rows *rows = &document->rows;
+    if (document->header.is_kineto)
+        return NULL;
+    if (rows->onnx.used)
+        return "ONNX Runtime";
+    if (rows->tensorflow.used)
+        return "TensorFlow (timeline)";
+    if (rows->proton_events && rows->proton_events == rows->kineto_events)
+        return "Proton (Triton)";
+    if (rows->kineto_events)
+        return NULL;
+    return rows->entities.has_device_processes ? "XLA profiler (JAX or TensorFlow)"
+                                               : "unknown (Chrome trace)";
+}
+
 static void write_source(struct document *document, struct trace_writer *writer) {
     const struct kineto_header *header = &document->header;
-    bool kineto = header->is_kineto || document->rows.kineto_events > 0;
-    bool xla = !kineto && document->rows.entities.has_device_processes;
+    const char *tool = other_tool(document);
+    bool xla = tool && document->rows.entities.has_device_processes;
     bool unix_clock = header->has_base || document->last_time >= UNIX_TIME_FROM;
     if (header->has_base)
         trace_writer_meta_integer(writer, META_CLOCK_OFFSET, header->base);
-    trace_writer_meta(writer, META_SOURCE_FORMAT, kineto ? TEXT("kineto") : TEXT("chrome"));
-    trace_writer_meta(writer, META_SOURCE_TOOL,
-                      kineto ? TEXT("torch.profiler (Kineto)")
-                      : xla  ? TEXT("XLA profiler (JAX or TensorFlow)")
-                             : TEXT("unknown (Chrome trace)"));
+    trace_writer_meta(writer, META_SOURCE_FORMAT, tool ? TEXT("chrome") : TEXT("kineto"));
+    trace_writer_meta(writer, META_SOURCE_TOOL, text_of(tool ? tool : "torch.profiler (Kineto)"));
     trace_writer_meta_integer(writer, "source.events", (int64_t)document->events);
     trace_writer_meta(writer, META_CLOCK_BASE, unix_clock ? TEXT("unix") : TEXT("trace"));
     if (xla && document->rows.complete_events >= XLA_EVENTS_MAX)
         trace_writer_meta(writer, META_WARNING,
                           TEXT("XLA writes at most 1,000,000 events to trace.json, so this file is "
                                "probably incomplete; import the .xplane.pb beside it"));
+}
+
+/* A trace without a row would be reported as a run of 0 ns. */
+static bool has_rows(const struct document *document, struct status *status) {
+    if (document->rows.used_events || trace_writer_failed(document->rows.writer))
+        return true;
+    if (document->events == 0)
+        return status_fail(status, STATUS_INPUT,
+                           "has no events; did the program work while it was recorded?");
+    return status_fail(status, STATUS_INPUT,
+                       "has no event of use: none of its %" PRIu64 " events is work, a range, a "
+                       "mark or a counter with a valid time",
+                       document->events);
 }
 
 bool kineto_import(const struct input *input, const struct import_options *options,
@@ -496,11 +539,12 @@ bool kineto_import(const struct input *input, const struct import_options *optio
     event_keywords_init(&document->keywords);
     header_init(&document->header);
     rows_init(&document->rows, &document->scan, writer, options);
-    bool ok = read_document(document, status) && rows_ok(&document->rows, status);
+    bool ok = read_document(document, status) && rows_ok(&document->rows, status) &&
+              has_rows(document, status);
     if (ok) {
         write_source(document, writer);
         kineto_samples_end(&document->samples, writer);
-        rows_end(&document->rows);
+        ok = rows_end(&document->rows, status);
     }
     rows_finish(&document->rows);
     kineto_samples_finish(&document->samples);
@@ -516,6 +560,12 @@ static bool explain_other_json(const struct import_source *source, struct status
         return status_fail(status, STATUS_UNSUPPORTED,
                            "is rocprofv3's own JSON, which ridge does not read; record again with "
                            "rocprofv3 --output-format pftrace");
+    if (!contains(source, "\"ph\"") && contains(source, "\"frame\"") &&
+        contains(source, "\"metrics\"") && contains(source, "\"children\""))
+        return status_fail(status, STATUS_UNSUPPORTED,
+                           "is a call tree of Proton (Triton), totals without times; record again "
+                           "with proton -d trace (or start(data=\"trace\")) and pass the "
+                           ".chrome_trace file");
     if (contains(source, "\"nodes\"") && contains(source, "\"schema\""))
         return status_fail(status, STATUS_UNSUPPORTED,
                            "is an execution graph (PyTorch or Chakra) without times; record a "

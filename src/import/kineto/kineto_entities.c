@@ -231,13 +231,12 @@ uint32_t entities_queue(struct kineto_entities *entities, const struct event_id 
 }
 
 void entities_name_process(struct kineto_entities *entities, const struct event_id *process,
-                           struct text name) {
+                           struct text name, bool may_be_device) {
     struct kineto_process *place = find_process(entities, process);
     if (!place || name.length == 0)
         return;
     place->name = trace_writer_string(entities->writer, name);
-    ptrdiff_t device = text_find(name, "/device:");
-    if (device >= 0) {
+    if (may_be_device && text_find(name, "/device:") >= 0) {
         entities->has_device_processes = place->is_device = true;
         if (!trailing_number(name, &place->device))
             place->device = place->pid;

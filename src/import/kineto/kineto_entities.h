@@ -47,9 +47,9 @@ uint32_t entities_device(struct kineto_entities *entities, const struct event_id
 uint32_t entities_queue(struct kineto_entities *entities, const struct event_id *device,
                         const struct event_id *stream, uint64_t context);
 
-/* Names from metadata events. */
+/* Names from metadata events. `may_be_device`: the name can be that of an XLA device. */
 void entities_name_process(struct kineto_entities *entities, const struct event_id *process,
-                           struct text name);
+                           struct text name, bool may_be_device);
 void entities_name_thread(struct kineto_entities *entities, const struct event_id *process,
                           const struct event_id *thread, struct text name);
 /* A device from the source's list; sets the row's index and label from `device`. */

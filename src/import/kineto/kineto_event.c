@@ -60,6 +60,9 @@ static const struct keyword category_list[] = {
     {"fwdbwd", CATEGORY_FLOW, 0},
     {"async_gpu", CATEGORY_FLOW, 0},
     {"async_cpu_to_gpu", CATEGORY_FLOW, 0},
+    {"Op", CATEGORY_TENSORFLOW_OP, 0},
+    {"Session", CATEGORY_ONNX_SESSION, 0},
+    {"Node", CATEGORY_ONNX_NODE, 0},
 };
 
 enum argument_kind {
@@ -67,6 +70,8 @@ enum argument_kind {
     ARGUMENT_WORD,
     ARGUMENT_GRID,
     ARGUMENT_BLOCK,
+    ARGUMENT_GRID_AXIS,
+    ARGUMENT_BLOCK_AXIS,
     ARGUMENT_DETAIL
 };
 
@@ -95,8 +100,15 @@ static const struct keyword argument_list[] = {
     {"cuda_sync_kind", ARGUMENT_WORD, WORD_SYNC_KIND},
     {"kernel_details", ARGUMENT_WORD, WORD_KERNEL_DETAILS},
     {"memcpy_details", ARGUMENT_WORD, WORD_COPY_DETAILS},
+    {"op_name", ARGUMENT_WORD, WORD_OP_NAME},
     {"grid", ARGUMENT_GRID, 0},
     {"block", ARGUMENT_BLOCK, 0},
+    {"grid_x", ARGUMENT_GRID_AXIS, 0},
+    {"grid_y", ARGUMENT_GRID_AXIS, 1},
+    {"grid_z", ARGUMENT_GRID_AXIS, 2},
+    {"block_x", ARGUMENT_BLOCK_AXIS, 0},
+    {"block_y", ARGUMENT_BLOCK_AXIS, 1},
+    {"block_z", ARGUMENT_BLOCK_AXIS, 2},
     {"Input Dims", ARGUMENT_DETAIL, DETAIL_INPUT},
     {"Input dims", ARGUMENT_DETAIL, DETAIL_INPUT},
     {"Input type", ARGUMENT_DETAIL, DETAIL_INPUT},
@@ -121,6 +133,10 @@ static const struct keyword argument_list[] = {
     {"hlo_module", ARGUMENT_DETAIL, DETAIL_XLA},
     {"tf_op", ARGUMENT_DETAIL, DETAIL_XLA},
     {"program_id", ARGUMENT_DETAIL, DETAIL_XLA},
+    {"provider", ARGUMENT_DETAIL, DETAIL_ONNX},
+    {"input_type_shape", ARGUMENT_DETAIL, DETAIL_ONNX},
+    {"output_type_shape", ARGUMENT_DETAIL, DETAIL_ONNX},
+    {"call_stack", ARGUMENT_DETAIL, DETAIL_PROTON},
 };
 
 void event_keywords_init(struct event_keywords *keywords) {
@@ -148,6 +164,17 @@ static const char *scan_triple(struct scan *scan, const char *at, uint32_t *read
     }
     *present = true;
     return p + 1;
+}
+
+static const char *scan_axis(struct scan *scan, const char *at, uint32_t *axis, bool *present) {
+    int64_t value;
+    bool is_number = false;
+    const char *after = scan_integer(scan, at, &value, &is_number);
+    if (is_number) {
+        *axis = clamp_u32(value);
+        *present = true;
+    }
+    return after;
 }
 
 static void add_detail(struct kineto_event *event, const struct keyword *key, struct text value) {
@@ -179,6 +206,10 @@ static const char *scan_argument(struct scan *scan, const char *at, const struct
         return scan_triple(scan, at, event->grid, &event->has_grid);
     case ARGUMENT_BLOCK:
         return scan_triple(scan, at, event->block, &event->has_block);
+    case ARGUMENT_GRID_AXIS:
+        return scan_axis(scan, at, &event->grid[key->slot], &event->has_grid);
+    case ARGUMENT_BLOCK_AXIS:
+        return scan_axis(scan, at, &event->block[key->slot], &event->has_block);
     case ARGUMENT_DETAIL:
         after = scan_skip(scan, at);
         if (after)
@@ -191,6 +222,8 @@ static const char *scan_argument(struct scan *scan, const char *at, const struct
 static void clear_arguments(struct kineto_event *event) {
     event->has_number = event->has_word = 0;
     event->has_grid = event->has_block = false;
+    memset(event->grid, 0, sizeof event->grid);
+    memset(event->block, 0, sizeof event->block);
     event->detail_count = 0;
 }
 

@@ -22,6 +22,10 @@ enum event_category {
     CATEGORY_TRACE,
     CATEGORY_INSTANT,
     CATEGORY_FLOW,
+    /* Categories of other tools, which other programs may use with another meaning. */
+    CATEGORY_TENSORFLOW_OP,
+    CATEGORY_ONNX_SESSION,
+    CATEGORY_ONNX_NODE,
 };
 
 /* Arguments that are numbers. */
@@ -54,11 +58,18 @@ enum event_word {
     WORD_SYNC_KIND,
     WORD_KERNEL_DETAILS,
     WORD_COPY_DETAILS,
+    WORD_OP_NAME,
     WORD_COUNT
 };
 
 /* Groups of arguments that are kept as JSON text; a bit set, because a row takes several. */
-enum event_detail_group { DETAIL_INPUT = 1, DETAIL_COLLECTIVE = 2, DETAIL_XLA = 4 };
+enum event_detail_group {
+    DETAIL_INPUT = 1,
+    DETAIL_COLLECTIVE = 2,
+    DETAIL_XLA = 4,
+    DETAIL_ONNX = 8,
+    DETAIL_PROTON = 16,
+};
 
 struct event_detail {
     const struct keyword *key; /* its slot is the group */

@@ -131,6 +131,15 @@ static uint32_t details_of_args(struct details *details, const struct kineto_eve
     return details_store(details, hash);
 }
 
+uint32_t rows_detail(struct kineto_rows *rows, const struct kineto_event *event) {
+    return details_of_args(&rows->details, event);
+}
+
+uint32_t rows_detail_of(struct kineto_rows *rows, const struct kineto_event *event,
+                        unsigned groups) {
+    return details_of_groups(&rows->details, event, groups);
+}
+
 /* ---- XLA's descriptions of kernels and copies ---- */
 
 /* Takes the next "key:value" off `rest`; false at the end. */
@@ -234,6 +243,7 @@ void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer 
 void rows_finish(struct kineto_rows *rows) {
     entities_finish(&rows->entities);
     open_ranges_finish(&rows->open);
+    tensorflow_finish(&rows->tensorflow);
     buffer_finish(&rows->name_text);
     buffer_finish(&rows->meta_text);
     details_finish(&rows->details);
@@ -265,10 +275,11 @@ static const struct name_info *name_info_of(struct kineto_rows *rows, uint32_t i
     return info;
 }
 
-static struct event_id device_of(const struct kineto_event *event) {
+/* ONNX Runtime names no device: its GPU rows have the process -1. */
+static struct event_id device_of(const struct kineto_rows *rows, const struct kineto_event *event) {
     if (event_has(event, NUMBER_DEVICE))
         return (struct event_id){.number = event->numbers[NUMBER_DEVICE]};
-    return event->process;
+    return rows->onnx.used ? (struct event_id){0} : event->process;
 }
 
 /* UINT32_MAX means "no stream" too. */
@@ -277,7 +288,7 @@ static int64_t stream_number(int64_t number) {
 }
 
 static uint32_t queue_of(struct kineto_rows *rows, const struct kineto_event *event) {
-    struct event_id device = device_of(event), stream = event->thread;
+    struct event_id device = device_of(rows, event), stream = event->thread;
     if (event_has(event, NUMBER_STREAM))
         stream = (struct event_id){.number = stream_number(event->numbers[NUMBER_STREAM])};
     return entities_queue(&rows->entities, &device, &stream, event_unsigned(event, NUMBER_CONTEXT));
@@ -346,7 +357,8 @@ static void add_activity(struct kineto_rows *rows, const struct kineto_event *ev
     else
         row.bytes = bytes_of(event);
     if (event->detail_count)
-        row.detail = details_of_groups(&rows->details, event, DETAIL_COLLECTIVE | DETAIL_XLA);
+        row.detail = details_of_groups(&rows->details, event,
+                                       DETAIL_COLLECTIVE | DETAIL_XLA | DETAIL_PROTON);
     trace_write_activity(rows->writer, &row);
 }
 
@@ -379,7 +391,7 @@ static void add_wait(struct kineto_rows *rows, const struct kineto_event *event)
     };
     int64_t awaited = stream_number(event->numbers[NUMBER_WAIT_STREAM]);
     if (event_has(event, NUMBER_WAIT_STREAM) && awaited >= 0) {
-        struct event_id device = device_of(event), stream = {.number = awaited};
+        struct event_id device = device_of(rows, event), stream = {.number = awaited};
         row.awaited = entities_queue(&rows->entities, &device, &stream,
                                      event_unsigned(event, NUMBER_CONTEXT));
     }
@@ -538,6 +550,7 @@ static void add_counters(struct kineto_rows *rows, const struct kineto_event *ev
         if (is_number) {
             struct row_counter row = {.time = event->start, .value = value};
             row.name = counter_name(rows, event, series.raw);
+            rows->used_events++;
             trace_write_counter(rows->writer, &row);
         }
         at = scan_space(at);
@@ -615,6 +628,7 @@ static bool end_range(struct kineto_rows *rows, const struct kineto_event *event
     if (event->start < row.start)
         return invalid(rows, event, offset, number, "ends a range before it began (ts)", status);
     row.duration = event->start - row.start;
+    rows->used_events++;
     trace_write_range(rows->writer, &row);
     return true;
 }
@@ -644,10 +658,30 @@ static void add_xla(struct kineto_rows *rows, const struct kineto_event *event) 
     }
 }
 
+static void add_kernel(struct kineto_rows *rows, const struct kineto_event *event) {
+    enum activity_kind kind = rows->onnx.used ? onnx_kind(rows, event) : ACTIVITY_KERNEL;
+    for (unsigned i = 0; i < event->detail_count; i++)
+        rows->proton_events += event->details[i].key->slot == DETAIL_PROTON;
+    add_activity(rows, event, kind, queue_of(rows, event));
+}
+
+/* Events of tools other than Kineto; *known is false if a row like any other is due. */
+static bool add_of_tool(struct kineto_rows *rows, const struct kineto_event *event, bool *known,
+                        struct status *status) {
+    *known = false;
+    if (event->category == CATEGORY_TENSORFLOW_OP)
+        return tensorflow_add(rows, event, known, status);
+    if (event->category == CATEGORY_ONNX_SESSION)
+        *known = onnx_add_session(rows, event);
+    else if (event->category == CATEGORY_ONNX_NODE)
+        *known = onnx_add_node(rows, event);
+    return true;
+}
+
 static void add_complete(struct kineto_rows *rows, const struct kineto_event *event) {
     switch (event->category) {
     case CATEGORY_KERNEL:
-        add_activity(rows, event, ACTIVITY_KERNEL, queue_of(rows, event));
+        add_kernel(rows, event);
         return;
     case CATEGORY_COPY:
         add_activity(rows, event, ACTIVITY_COPY, queue_of(rows, event));
@@ -694,23 +728,35 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
 }
 
 /* Kineto names the processes of its devices after the host process and labels them "GPU 0". */
-static void add_metadata(struct kineto_rows *rows, const struct kineto_event *event) {
+static bool add_metadata(struct kineto_rows *rows, const struct kineto_event *event,
+                         struct status *status) {
     if (!(event->has_word >> WORD_NAME & 1))
-        return;
+        return true;
     struct text name = rows_text(rows, &event->words[WORD_NAME]);
-    if (text_is(event->name.raw, "process_name"))
-        entities_name_process(&rows->entities, &event->process, name);
-    else if (text_is(event->name.raw, "thread_name"))
+    if (text_is(event->name.raw, "process_name")) {
+        bool timeline;
+        if (!tensorflow_name(&rows->tensorflow, &event->process, name, &timeline, status))
+            return false;
+        entities_name_process(&rows->entities, &event->process, name, !timeline);
+    } else if (text_is(event->name.raw, "thread_name")) {
         entities_name_thread(&rows->entities, &event->process, &event->thread, name);
+    }
+    return true;
 }
 
 static bool add_timed(struct kineto_rows *rows, const struct kineto_event *event, uint64_t offset,
                       uint64_t number, struct status *status) {
+    bool known;
     switch (event->phase) {
     case 'X':
         rows->complete_events++;
-        rows->kineto_events += event->category > CATEGORY_UNKNOWN;
-        add_complete(rows, event);
+        rows->used_events++;
+        rows->kineto_events +=
+            event->category > CATEGORY_UNKNOWN && event->category < CATEGORY_TENSORFLOW_OP;
+        if (!add_of_tool(rows, event, &known, status))
+            return false;
+        if (!known)
+            add_complete(rows, event);
         return true;
     case 'B':
     case 'b':
@@ -724,6 +770,7 @@ static bool add_timed(struct kineto_rows *rows, const struct kineto_event *event
         add_counters(rows, event);
         return true;
     default:
+        rows->used_events++;
         add_instant(rows, event);
         return true;
     }
@@ -733,8 +780,7 @@ bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64
               uint64_t number, struct status *status) {
     switch (event->phase) {
     case 'M':
-        add_metadata(rows, event);
-        return true;
+        return add_metadata(rows, event, status);
     case 's': /* flow arrows */
     case 't':
     case 'f':
@@ -784,7 +830,10 @@ static void warn_count(struct kineto_rows *rows, uint64_t count, const char *wha
     trace_writer_meta(rows->writer, META_WARNING, buffer_as_text(&rows->meta_text));
 }
 
-void rows_end(struct kineto_rows *rows) {
+bool rows_end(struct kineto_rows *rows, struct status *status) {
+    if (!tensorflow_end(rows, status))
+        return false;
+    onnx_end(rows);
     warn_count(rows, rows->open.open, "skipped ranges without an end event");
     warn_count(rows, rows->unmatched_ends, "skipped range ends without a begin event");
     warn_count(rows, rows->unsupported_events, "skipped events of unsupported phases (ph)");
@@ -793,4 +842,5 @@ void rows_end(struct kineto_rows *rows) {
         entities_set_vendor(&rows->entities, TEXT("AMD"));
     else if (rows->cuda_calls)
         entities_set_vendor(&rows->entities, TEXT("NVIDIA"));
+    return true;
 }

@@ -5,6 +5,8 @@
 #include "import/import.h"
 #include "import/kineto/kineto_event.h"
 #include "import/kineto/kineto_entities.h"
+#include "import/kineto/kineto_onnx.h"
+#include "import/kineto/kineto_tensorflow.h"
 
 /* Open ranges whose begin and end are two events: B and E on a thread, b and e of one asynchronous
  * id. Each key has its own stack: an end closes the innermost open begin of its key. */
@@ -37,6 +39,8 @@ struct kineto_rows {
     const struct import_options *options;
     struct kineto_entities entities;
     struct open_ranges open;
+    struct tensorflow tensorflow;
+    struct onnx onnx;
     struct details details;
     struct buffer name_text, meta_text;
     bool out_of_memory; /* a name is incomplete */
@@ -47,6 +51,8 @@ struct kineto_rows {
         uint8_t class, direction, from, to;
     } name_cache[NAME_CACHE];
 
+    uint64_t used_events;     /* that became a row */
+    uint64_t proton_events;   /* with arguments that only Proton writes */
     uint64_t kineto_events;   /* with categories that only Kineto writes */
     uint64_t complete_events; /* ph X */
     uint64_t unmatched_ends;
@@ -62,12 +68,16 @@ void rows_finish(struct kineto_rows *rows);
 struct text rows_text(struct kineto_rows *rows, const struct scan_string *string);
 /* The unescaped string as a string id of the trace. */
 uint32_t rows_string(struct kineto_rows *rows, const struct scan_string *string);
+/* The event's arguments as a detail: all of them, or those of some groups. */
+uint32_t rows_detail(struct kineto_rows *rows, const struct kineto_event *event);
+uint32_t rows_detail_of(struct kineto_rows *rows, const struct kineto_event *event,
+                        unsigned groups);
 /* `offset` and `number` of the event are for error messages. */
 bool rows_add(struct kineto_rows *rows, const struct kineto_event *event, uint64_t offset,
               uint64_t number, struct status *status);
 /* Whether all names and details could be stored. */
 bool rows_ok(const struct kineto_rows *rows, struct status *status);
-/* Writes warnings and the vendor after the last event. */
-void rows_end(struct kineto_rows *rows);
+/* Writes what was kept back, warnings and the vendor after the last event. */
+bool rows_end(struct kineto_rows *rows, struct status *status);
 
 #endif

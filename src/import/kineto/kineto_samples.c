@@ -205,6 +205,7 @@ static void add_sample(struct kineto_samples *samples, struct kineto_rows *rows,
                       : entities_thread_of_any_process(&rows->entities, &text->thread),
         .stack = stack_of(samples, text->frame),
     };
+    rows->used_events++;
     trace_write_sample(rows->writer, &row);
 }
 

@@ -392,6 +392,13 @@ TEST(what_is_no_trace_is_refused_with_the_reason_and_the_place) {
         {" \n ", "the file is empty"},
         {"{}", "JSON without traceEvents"},
         {"{\"a\": 1, \"traceEvents\": null}", "JSON without traceEvents"},
+        {"{\"traceEvents\": []}", "has no events"},
+        {"[{\"children\": []}, {}]", "has no event of use: none of its 2 events"},
+        {"[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"p\"}},"
+         "{\"ph\":\"s\",\"ts\":1}]",
+         "has no event of use"},
+        {"[{\"ph\":\"E\",\"ts\":1}]", "has no event of use"},
+        {"{\"traceEvents\": []} {\"a\": 1", "truncated"},
         {"{\"traceEvents\": [{\"ph\": \"X\"",
          "truncated: the file ends at byte 27 inside an event"},
         {"{\"traceEvents\": [", "truncated: the file ends at byte 17"},
@@ -489,8 +496,8 @@ TEST(an_event_longer_than_the_limit_is_refused_and_a_long_member_is_passed) {
     CHECK(!trace && strstr(status.message, "an event at byte 17: more than 64 MiB"));
     buffer_finish(&event);
     status = (struct status){0};
-    struct buffer member =
-        packed("{\"metadata\": [\"", sixteen, 5 << 20, "\"], \"traceEvents\": [{}]}");
+    struct buffer member = packed("{\"metadata\": [\"", sixteen, 5 << 20,
+                                  "\"], \"traceEvents\": [{\"ph\": \"i\", \"ts\": 1}]}");
     trace = imported_bytes(&import_kineto, buffer_as_text(&member), false, &status);
     CHECK(trace && trace_meta_sum(trace, "source.events") == 1);
     trace_close(trace);
