@@ -187,7 +187,10 @@ def hostile(path):
 
 
 def empty(path):
-    Writer(0).write(path)
+    """One annotation of no length: a file without events is refused."""
+    writer = Writer(0)
+    writer.span("user_annotation", "nothing", 0, 0)
+    writer.write(path)
 
 
 def single(path):
