@@ -252,8 +252,8 @@ static bool prepare_probe(const struct record_options *options, struct spool_fol
     return environment_build(environment, options, NULL, summary, status);
 }
 
-static bool open_file(struct recording *recording, pid_t pid, struct status *status) {
-    const struct record_options *options = recording->options;
+bool record_open_output(struct record_file *file, const struct record_options *options, pid_t pid,
+                        struct status *status) {
     struct buffer pattern = {0}, name = {0};
     char host[PROCESS_NAME_SIZE];
     process_host(host);
@@ -266,15 +266,22 @@ static bool open_file(struct recording *recording, pid_t pid, struct status *sta
         buffer_ok(&pattern, status) && path_template_expand(pattern.data, pid, host, &name, status);
     buffer_byte(&name, 0);
     ok = ok && buffer_ok(&name, status) &&
-         record_file_open(&recording->file, name.data, options->replace, status);
-    if (ok && !recording->file.regular && (options->ring_bytes || options->delay > 0)) {
-        record_file_discard(&recording->file);
-        ok = status_fail(status, STATUS_USAGE, "--ring and --delay need a regular file, not %s",
-                         name.data);
-    }
+         record_file_open(file, name.data, options->replace, status);
     buffer_finish(&pattern);
     buffer_finish(&name);
     return ok;
+}
+
+static bool open_file(struct recording *recording, pid_t pid, struct status *status) {
+    const struct record_options *options = recording->options;
+    if (!record_open_output(&recording->file, options, pid, status))
+        return false;
+    if (recording->file.regular || (!options->ring_bytes && options->delay <= 0))
+        return true;
+    status_fail(status, STATUS_USAGE, "--ring and --delay need a regular file, not %s",
+                recording->file.path);
+    record_file_discard(&recording->file);
+    return false;
 }
 
 static bool open_writer(struct recording *recording, const struct environment *environment,

@@ -78,6 +78,10 @@ bool record_program(const struct record_options *options, struct record_summary 
 bool record_attach(const struct record_options *options, struct record_summary *summary,
                    struct status *status);
 
+struct record_file;
+/* Opens the trace that the options name for this process. */
+bool record_open_output(struct record_file *file, const struct record_options *options, pid_t pid,
+                        struct status *status);
 /* Adds a note. Notes beyond RECORD_NOTES are ignored. */
 void record_note(struct record_summary *summary, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -28,7 +28,6 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "base/temporary.h"
-#include "record/path_template.h"
 #include "record/xctrace_launch.h"
 
 extern char **environ;
@@ -244,26 +243,6 @@ static bool make_folder(struct xctrace_record *record, struct status *status) {
     return true;
 }
 
-static bool open_file(struct xctrace_record *record, const struct record_options *options,
-                      pid_t pid, struct status *status) {
-    struct buffer pattern = {0}, name = {0};
-    char host[PROCESS_NAME_SIZE];
-    process_host(host);
-    if (options->output)
-        buffer_string(&pattern, options->output);
-    else
-        path_template_default(options->command[0], &pattern);
-    buffer_byte(&pattern, 0);
-    bool ok =
-        buffer_ok(&pattern, status) && path_template_expand(pattern.data, pid, host, &name, status);
-    buffer_byte(&name, 0);
-    ok = ok && buffer_ok(&name, status) &&
-         record_file_open(&record->file, name.data, options->replace, status);
-    buffer_finish(&pattern);
-    buffer_finish(&name);
-    return ok;
-}
-
 bool xctrace_record_keep(struct xctrace_record *record, const char *path, struct status *status) {
     struct stat info;
     if (stat(path, &info) == 0)
@@ -324,7 +303,7 @@ static bool start_program(struct xctrace_record *record, const struct record_opt
                             .variables = options->variables,
                             .ignores_pipe = options->pipe_was_ignored};
     int reason = 0;
-    if (!open_file(record, options, summary->target.pid, status) ||
+    if (!record_open_output(&record->file, options, summary->target.pid, status) ||
         !launch_send(connection, &launch, &reason, status))
         return false;
     summary->target.started = clock_now();
@@ -415,7 +394,8 @@ static bool prepare(struct xctrace_record *record, const struct record_options *
     target->started = clock_now();
     if (kill(target->pid, 0) != 0 && errno == ESRCH)
         return status_fail(status, STATUS_USAGE, "there is no process %ld", (long)target->pid);
-    return make_folder(record, status) && open_file(record, options, target->pid, status);
+    return make_folder(record, status) &&
+           record_open_output(&record->file, options, target->pid, status);
 }
 
 bool xctrace_record(struct xctrace_record *record, const struct record_options *options,
