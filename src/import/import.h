@@ -62,6 +62,11 @@ enum call_class import_call_class(struct text name);
 void import_copy_name(struct text name, enum copy_direction *direction, enum memory_kind *from,
                       enum memory_kind *to);
 
+/* AMD's tools have grids in work items: how many blocks those are. */
+static inline uint32_t import_blocks(uint32_t items, uint32_t block) {
+    return block ? items / block + (items % block != 0) : items;
+}
+
 /* Fails with a message that describes a file of unknown format. */
 bool import_explain_unknown(const struct import_source *source, struct status *status);
 

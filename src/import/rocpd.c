@@ -176,10 +176,6 @@ static uint32_t find_queue(struct rocpd *import, uint32_t device, int64_t proces
 
 /* ---- Events --------------------------------------------------------------------------------- */
 
-static uint32_t blocks_of(uint32_t items, uint32_t block) {
-    return block ? items / block + (items % block != 0) : items;
-}
-
 static bool read_dispatch(struct rocpd *import, struct sqlite_rows *rows, struct status *status) {
     uint64_t symbol = value_of(&import->symbols, sqlite_rows_integer(rows, 5, -1), 0);
     uint32_t device = (uint32_t)value_of(&import->agents, sqlite_rows_integer(rows, 3, -1), 0);
@@ -194,9 +190,9 @@ static bool read_dispatch(struct rocpd *import, struct sqlite_rows *rows, struct
         .shared_dynamic = sqlite_rows_u32(rows, 13),
         .bytes = BYTES_UNKNOWN,
     };
-    row.grid_x = blocks_of(sqlite_rows_u32(rows, 10), row.block_x);
-    row.grid_y = blocks_of(sqlite_rows_u32(rows, 11), row.block_y);
-    row.grid_z = blocks_of(sqlite_rows_u32(rows, 12), row.block_z);
+    row.grid_x = import_blocks(sqlite_rows_u32(rows, 10), row.block_x);
+    row.grid_y = import_blocks(sqlite_rows_u32(rows, 11), row.block_y);
+    row.grid_z = import_blocks(sqlite_rows_u32(rows, 12), row.block_z);
     if (!sqlite_rows_span(rows, import->options, import->writer, &row.start, &row.duration, status))
         return !rows->failed;
     row.queue = find_queue(import, device, sqlite_rows_integer(rows, 2, 0),

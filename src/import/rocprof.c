@@ -284,18 +284,14 @@ static bool read_copy(struct rocprof *import, struct status *status) {
     return true;
 }
 
-static uint32_t blocks_of(uint32_t items, uint32_t block) {
-    return block ? items / block + (items % block != 0) : items;
-}
-
 static void describe_kernel(const struct rocprof *import, struct row_activity *row) {
     bool flat = has(import, CSV_GRID); /* products of all dimensions */
     row->block_x = number(import, flat ? CSV_BLOCK : CSV_BLOCK_X);
     row->block_y = flat ? row->block_x > 0 : number(import, CSV_BLOCK_Y);
     row->block_z = flat ? row->block_x > 0 : number(import, CSV_BLOCK_Z);
-    row->grid_x = blocks_of(number(import, flat ? CSV_GRID : CSV_GRID_X), row->block_x);
-    row->grid_y = flat ? row->grid_x > 0 : blocks_of(number(import, CSV_GRID_Y), row->block_y);
-    row->grid_z = flat ? row->grid_x > 0 : blocks_of(number(import, CSV_GRID_Z), row->block_z);
+    row->grid_x = import_blocks(number(import, flat ? CSV_GRID : CSV_GRID_X), row->block_x);
+    row->grid_y = flat ? row->grid_x > 0 : import_blocks(number(import, CSV_GRID_Y), row->block_y);
+    row->grid_z = flat ? row->grid_x > 0 : import_blocks(number(import, CSV_GRID_Z), row->block_z);
     row->registers = number(import, CSV_VGPRS);
     row->shared_dynamic = MAX(number(import, CSV_LDS), number(import, CSV_GROUP_SEGMENT));
 }

@@ -264,10 +264,6 @@ static bool classify_op(struct rpd *rpd, int64_t type, enum op_kind *kind, struc
     return map_set(&rpd->op_kinds, (uint64_t)type, *kind, status);
 }
 
-static uint32_t blocks_of(uint32_t items, uint32_t block) {
-    return block ? items / block + (items % block != 0) : items;
-}
-
 static bool describe_kernel(struct rpd *rpd, struct row_activity *row, struct status *status) {
     const uint64_t *place = map_find(&rpd->shape_of_call, row->correlation);
     row->bytes = BYTES_UNKNOWN;
@@ -278,9 +274,9 @@ static bool describe_kernel(struct rpd *rpd, struct row_activity *row, struct st
     row->block_x = shape->block[0];
     row->block_y = shape->block[1];
     row->block_z = shape->block[2];
-    row->grid_x = items ? blocks_of(shape->grid[0], shape->block[0]) : shape->grid[0];
-    row->grid_y = items ? blocks_of(shape->grid[1], shape->block[1]) : shape->grid[1];
-    row->grid_z = items ? blocks_of(shape->grid[2], shape->block[2]) : shape->grid[2];
+    row->grid_x = items ? import_blocks(shape->grid[0], shape->block[0]) : shape->grid[0];
+    row->grid_y = items ? import_blocks(shape->grid[1], shape->block[1]) : shape->grid[1];
+    row->grid_z = items ? import_blocks(shape->grid[2], shape->block[2]) : shape->grid[2];
     row->shared_dynamic = shape->shared;
     return row->name != 0 || sqlite_strings_get(&rpd->strings, shape->name, &row->name, status);
 }
