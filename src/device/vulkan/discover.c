@@ -258,7 +258,7 @@ static void set_capabilities(const struct properties *p, const struct vulkan_tra
     capabilities->block_max = core->maxComputeWorkGroupInvocations;
     if (capabilities->block_max > core->maxComputeWorkGroupSize[0])
         capabilities->block_max = core->maxComputeWorkGroupSize[0];
-    /* a pipeline that requires the subgroup size has at most so many subgroups */
+    /* maxComputeWorkgroupSubgroups limits pipelines that require the subgroup size */
     uint64_t threads = (uint64_t)capabilities->subgroup * p->sizes.maxComputeWorkgroupSubgroups;
     if (capabilities->subgroup > 1 && threads > 0 && capabilities->block_max > threads)
         capabilities->block_max = (uint32_t)threads;

@@ -96,7 +96,7 @@ static void opencl_head(struct buffer *out, const struct source_kernel *kernel) 
     }
 }
 
-/* Without the attribute the compiler may use so many registers that fewer threads fit. */
+/* Without the attribute the compiler may use too many registers for a block of this size. */
 static void metal_head(struct buffer *out, const struct source_kernel *kernel) {
     buffer_printf(out, "[[max_total_threads_per_threadgroup(%u)]] kernel void %s(", kernel->threads,
                   kernel->name);
