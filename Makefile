@@ -363,7 +363,8 @@ help:
 
 FORCE:
 .PHONY: all test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install macos wheel uninstall clean help FORCE
-.SECONDARY: $(bench_objects) $(fuzz_objects) $(fuzz_mains) $(driver_objects) $(embedded_objects:.o=.c)
+# keeps every intermediate file; otherwise make removes some and prints that after the last line of the tests
+.SECONDARY:
 -include $(objects:.o=.d) $(probe_objects:.o=.d) $(preload_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d) $(BUILD)/tests/corpus/crop.d
 -include $(fuzz_objects:.o=.d) $(fuzz_mains:.o=.d) $(driver_objects:.o=.d)
 endif
