@@ -444,7 +444,7 @@ static void write_profiler_cost(struct diagnosis *diagnosis) {
         return;
     diagnose_set_text(
         diagnosis, &verdict->caution,
-        "Recording with %s takes about %s (+-%s) of the time itself, an estimate "
+        "Recording with %s takes about %s (±%s) of the time itself, an estimate "
         "from the recorded events. Without it %s takes about %s.",
         verdict->profiler, whole_percent(share_of(verdict->profiler_time, verdict->time), percent),
         whole_percent(share_of(verdict->profiler_error, verdict->time), error),

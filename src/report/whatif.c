@@ -330,7 +330,7 @@ static void write_verdict(const struct writer *writer, const struct outcome *out
                       format_duration(outcome->after, after));
         if (speedup(outcome) > 0)
             buffer_printf(&text, ", %.2fx faster", speedup(outcome));
-        buffer_printf(&text, " (+-%s)", format_duration(outcome->error, error));
+        buffer_printf(&text, " (±%s)", format_duration(outcome->error, error));
     }
     paragraph(writer, "  ", buffer_as_text(&text));
     output_require(writer->output, !text.failed);
