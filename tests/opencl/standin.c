@@ -277,11 +277,10 @@ static cl_int driver_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel ke
     cl_ulong queued = device_time();
     (void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
     for (unsigned i = 0; i < 1024; i++)
-        kernel->argument->data[i] = strcmp(kernel->name, "triple") == 0
-                                        ? kernel->argument->data[i] * 3
-                                    : strcmp(kernel->name, "required") == 0
-                                        ? kernel->argument->data[i] + 2
-                                        : kernel->argument->data[i] + 1;
+        kernel->argument->data[i] =
+            strcmp(kernel->name, "triple") == 0     ? kernel->argument->data[i] * 3
+            : strcmp(kernel->name, "required") == 0 ? kernel->argument->data[i] + 2
+                                                    : kernel->argument->data[i] + 1;
     return complete(queue, queued, event);
 }
 static cl_int driver_clEnqueueReadBuffer(cl_command_queue queue, cl_mem memory, cl_bool a, size_t b,

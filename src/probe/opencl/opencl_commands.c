@@ -215,8 +215,9 @@ static bool query_group(const struct opencl_device *device, cl_command_queue que
                         size_t group[3]) {
     cl_int (*query)(cl_kernel, cl_device_id, cl_uint, size_t, void *, size_t *) =
         (__typeof__(query))(uintptr_t)opencl_next[OPENCL_AT_clGetKernelWorkGroupInfo];
-    if (query && query(kernel, device->handle, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
-                       3 * sizeof *group, group, NULL) == CL_SUCCESS &&
+    if (query &&
+        query(kernel, device->handle, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, 3 * sizeof *group, group,
+              NULL) == CL_SUCCESS &&
         group[0])
         return true;
     group[0] = group[1] = group[2] = 1;

@@ -69,8 +69,8 @@ static bool has_extension(cl_device_id device, const char *name) {
 }
 
 static void *find_suggest(cl_device_id device) {
-    void *(*find)(cl_platform_id, const char *) = (__typeof__(find))(
-        uintptr_t)opencl_next[OPENCL_AT_clGetExtensionFunctionAddressForPlatform];
+    void *(*find)(cl_platform_id, const char *) = (__typeof__(find))(uintptr_t)
+        opencl_next[OPENCL_AT_clGetExtensionFunctionAddressForPlatform];
     cl_platform_id platform = NULL;
     return find && has_extension(device, "cl_khr_suggested_local_work_size") &&
                    opencl_device_info(device, CL_DEVICE_PLATFORM, sizeof platform, &platform) ==
