@@ -80,7 +80,7 @@ is_sound() {
         is 0 "SELECT count(*) FROM activity a JOIN call c ON a.correlation = c.correlation
             JOIN queue q ON a.queue = q.id JOIN thread t ON c.thread = t.id AND t.process = q.process
             WHERE a.start < c.start - 2 * $error" &&
-        grep -qx 'lost      nothing' "$scratch/summary"
+        { grep -qx 'lost      nothing' "$scratch/summary" || { cat "$scratch/summary"; false; }; }
 }
 
 in_steps() {
