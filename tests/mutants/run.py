@@ -162,18 +162,22 @@ class Build:
         source.sites = [site for site in source.sites if site.id not in rejected]
 
     def rejected(self, source, known):
-        text = self.text(source, [site for site in source.sites if site.id not in known])
+        """The sites of the compiler's errors. gcc names no column in a long line, so each site begins one."""
+        text = self.text(source, [site for site in source.sites if site.id not in known]).split("\n", 2)[2]
+        text = '#include "mutant.h"\n' + re.sub(r"mutant_(?:is|differs)\(", r"\n\g<0>", text)
         command = ["gcc", *self.flags[:-2], f"-I{HERE}", *REJECTED, "-fsyntax-only", "-fmax-errors=0",
                    "-fno-diagnostics-show-caret", "-fdiagnostics-column-unit=byte",
                    self.put(source, ".check.c", text)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True,
                               env={**os.environ, "LC_ALL": "C"})
         lines, found, unclear = text.encode().split(b"\n"), set(), None
-        for match in re.finditer(r"\.c:(\d+):(\d+): (error: .*|warning: pointer.*type mismatch|"
+        for match in re.finditer(r"\.check\.c:(\d+):(\d+): (error: .*|warning: pointer.*type mismatch|"
                                  r"note: in expansion of macro)", done.stderr):
             if match[3].startswith("note") and not unclear:
                 continue
-            numbers = re.findall(rb"mutant_(?:is|differs)\((\d+)(?:\) \?|,)", lines[int(match[1]) + 1][:int(match[2]) + 1])
+            before = b"\n".join([*lines[:int(match[1]) - 1], lines[int(match[1]) - 1][:int(match[2]) + 1]])
+            line = re.split(rb"\n(?!mutant_)", before)[-1]
+            numbers = re.findall(rb"mutant_(?:is|differs)\((\d+)(?:\) \?|,)", line)
             found |= set(map(int, numbers[-1:]))
             unclear = None if numbers else match[0]
         if done.returncode != 0 and not found - known:
