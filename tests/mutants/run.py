@@ -29,7 +29,7 @@ import mutate  # noqa: E402
 
 FOLDERS = ["analysis", "whatif", "diagnose", "import", "trace", "spool", "record"]
 SUITES = ["tests/truth/run.sh", "tests/probe/run.sh", "tests/opencl/run.sh", "tests/vulkan/run.sh",
-          "tests/compare/run.sh", "tests/corpus/run.sh"]
+          "tests/compare/run.sh", "tests/corpus/run.sh", "tests/xctrace/run.sh"]
 PARTS = {"tests/fuzz/run.sh": ["damaged", "ablated_kineto", "ablated_nsys", "ablated_perfetto", "ablated_rpd",
                                "ablated_xctrace", "ablated_xplane", "report"],
          "tests/faults/run.sh": ["report-text", "report-imported", "whatif", "info-json", "export-sqlite", "import-ridge",
