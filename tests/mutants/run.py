@@ -118,9 +118,20 @@ class Build:
         self.jobs = jobs
         self.compiler = os.environ.get("CC", "cc").split()
         self.flags = os.environ["MUTANT_FLAGS"].split() + ["-O1", "-w", f"-I{HERE}"]
+        self.traps = self.accepted(["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"])
+        self.leaks = self.accepted(["-fsanitize=leak"])
         self.libraries = os.environ["MUTANT_LIBRARIES"].split()
         with open(os.path.join(HERE, "mutate.py"), "rb") as file:
             self.generator = file.read()
+
+    def accepted(self, flags):
+        """The flags, if a program with them runs here. Leaks cannot be found where ptrace is not allowed."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "program")
+            made = subprocess.run([*self.compiler, *flags, "-x", "c", "-o", program, "-"], capture_output=True,
+                                  input=b"int main(void) { return 0; }")
+            runs = made.returncode == 0 and subprocess.run([program], capture_output=True).returncode == 0
+        return flags if runs else []
 
     def each(self, function, sources):
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
@@ -185,11 +196,11 @@ class Build:
         return found - known
 
     def compile(self, source):
-        text = self.text(source, source.sites)
+        text = self.text(source, source.sites) + f"/* {' '.join(self.traps)} */\n"
         if self.get(source, ".built") == text:
             return
         path = self.put(source, ".c", text)
-        self.run([*self.compiler, *self.flags, "-c", "-o", path[:-2] + ".o", path])
+        self.run([*self.compiler, *self.flags, *self.traps, "-c", "-o", path[:-2] + ".o", path])
         self.put(source, ".built", text)
 
     def run(self, command):
@@ -210,7 +221,7 @@ class Build:
         self.run([*self.compiler, *self.flags, "-c", "-o", switch, os.path.join(HERE, "mutant.c")])
         programs = {"ridge": "MUTANT_RIDGE", "unit": "MUTANT_UNIT", "fuzz-driver": "MUTANT_FUZZ"}
         for name, variable in programs.items():
-            self.run([*self.compiler, "-o", os.path.join(self.folder, name), switch,
+            self.run([*self.compiler, *self.leaks, "-o", os.path.join(self.folder, name), switch,
                       *self.objects(variable, sources), *self.libraries])
         for name in ("libridge-memory.so", "dependencies.mk"):
             if os.path.exists(os.path.join(self.project, name)):
@@ -244,7 +255,8 @@ class Suite:
         self.environment.update(
             LC_ALL="C", NO_COLOR="1", TZ="UTC", RIDGE=os.path.join(build.folder, "ridge"),
             TESTS=os.path.join(ROOT, "tests"), BUILD=build.folder, RIDGE_FIXTURES=absent, FIXTURES=absent,
-            RIDGE_CACHE=os.path.join(build.folder, "cache"), RIDGE_PAGER="cat", PYTHONDONTWRITEBYTECODE="1")
+            RIDGE_CACHE=os.path.join(build.folder, "cache"), RIDGE_PAGER="cat", PYTHONDONTWRITEBYTECODE="1",
+            MALLOC_PERTURB_="165", LSAN_OPTIONS="exitcode=99:print_suppressions=0")
         self.tests = self.unit_tests() + self.scripts()
 
     def unit_tests(self):
