@@ -319,7 +319,8 @@ static bool note_run(const struct call *call, ridge_device *device, struct tenso
                      struct status *status) {
     if (call->operation->output_count == 0)
         call->inputs[0]->storage->version++;
-    return !device->tape || tape_record(device->tape, call->operation, call->inputs, outputs, status);
+    return !device->tape ||
+           tape_record(device->tape, call->operation, call->inputs, outputs, status);
 }
 
 static bool run_call(struct call *call, struct tensor **outputs, struct status *status) {

@@ -264,8 +264,8 @@ static ridge_tensor *view_forward(ridge_tensor *const *in, int option) {
     case UNSTACKED:
         return ridge_unstack(x, 0, parts) ? ridge_affine(parts[0], parts[2], parts[1]) : NULL;
     default:
-        return ridge_square(ridge_cast(ridge_mul_scalar(ridge_cast(x, RIDGE_F32), 2),
-                                       ridge_tensor_dtype(x)));
+        return ridge_square(
+            ridge_cast(ridge_mul_scalar(ridge_cast(x, RIDGE_F32), 2), ridge_tensor_dtype(x)));
     }
 }
 
@@ -282,13 +282,12 @@ static struct array view_reference(const struct array *in, int option) {
     static const struct {
         unsigned rank;
         int64_t sizes[4];
-    } shapes[] = {[RESHAPED] = {2, {6, 10}},       [PERMUTED] = {3, {5, 3, 4}},
-                  [SLICED] = {3, {3, 2, 3}},       [STEPPING] = {3, {2, 4, 2}},
-                  [SELECTED] = {2, {3, 5}},        [REPEATED] = {4, {2, 3, 4, 5}},
-                  [COPIED] = {3, {5, 4, 3}},       [JOINED] = {3, {3, 12, 5}},
-                  [STACKED] = {4, {3, 4, 5, 2}},   [PARTED] = {3, {3, 2, 5}},
-                  [OVERLAPPING] = {3, {3, 3, 5}},  [UNSTACKED] = {2, {4, 5}},
-                  [CAST] = {3, {3, 4, 5}}};
+    } shapes[] = {
+        [RESHAPED] = {2, {6, 10}},   [PERMUTED] = {3, {5, 3, 4}},    [SLICED] = {3, {3, 2, 3}},
+        [STEPPING] = {3, {2, 4, 2}}, [SELECTED] = {2, {3, 5}},       [REPEATED] = {4, {2, 3, 4, 5}},
+        [COPIED] = {3, {5, 4, 3}},   [JOINED] = {3, {3, 12, 5}},     [STACKED] = {4, {3, 4, 5, 2}},
+        [PARTED] = {3, {3, 2, 5}},   [OVERLAPPING] = {3, {3, 3, 5}}, [UNSTACKED] = {2, {4, 5}},
+        [CAST] = {3, {3, 4, 5}}};
     struct array y = array_make(shapes[option].rank, shapes[option].sizes);
     int64_t n[RIDGE_RANK_MAX] = {0};
     const struct array *x = in;
@@ -417,9 +416,9 @@ static struct array shift_reference(const struct array *in, int option) {
     for (int64_t i = 0; i < y.count; i++) {
         int64_t token = i / width % tokens, batch = i / width / tokens;
         double before = token ? in[0].values[i - width] : in[1].values[batch * width + i % width];
-        y.values[i] = option ? in[0].values[i] + (before - in[0].values[i]) *
-                                                     in[2].values[i % width]
-                             : before;
+        y.values[i] = option
+                          ? in[0].values[i] + (before - in[0].values[i]) * in[2].values[i % width]
+                          : before;
     }
     return y;
 }
@@ -437,9 +436,17 @@ static struct array shift_reference(const struct array *in, int option) {
 #define ROW(a)                                                                                     \
     { .rank = 1, .sizes = {a}, .low = -1, .high = 1 }
 #define REDUCTION(text, kind, mask)                                                                \
-    { text, reduce_forward, reduce_reference, REDUCE(kind, mask), 1, 1, { X345 } }
+    {                                                                                              \
+        text, reduce_forward, reduce_reference, REDUCE(kind, mask), 1, 1, {                        \
+            X345                                                                                   \
+        }                                                                                          \
+    }
 #define VIEW(text, option)                                                                         \
-    { text, view_forward, view_reference, option, 1, 1, { X345 } }
+    {                                                                                              \
+        text, view_forward, view_reference, option, 1, 1, {                                        \
+            X345                                                                                   \
+        }                                                                                          \
+    }
 
 const struct gradient_problem gradient_problems[] = {
     REDUCTION("sum all", SUM, 7),
@@ -455,25 +462,75 @@ const struct gradient_problem gradient_problems[] = {
     {"rms_norm", norm_forward, norm_reference, RMS, 2, 3, {CUBE(2, 3, 8), ROW(8)}},
     {"matmul", matmul_forward, matmul_reference, 0, 2, 3, {MATRIX(4, 7), MATRIX(7, 5)}},
     {"matmul batched", matmul_forward, matmul_reference, 0, 2, 3, {CUBE(3, 4, 6), CUBE(3, 6, 5)}},
-    {"matmul left batched", matmul_forward, matmul_reference, 0, 2, 3,
+    {"matmul left batched",
+     matmul_forward,
+     matmul_reference,
+     0,
+     2,
+     3,
      {CUBE(3, 4, 6), MATRIX(6, 5)}},
-    {"matmul right batched", matmul_forward, matmul_reference, 0, 2, 3,
+    {"matmul right batched",
+     matmul_forward,
+     matmul_reference,
+     0,
+     2,
+     3,
      {MATRIX(4, 6), CUBE(3, 6, 5)}},
-    {"matmul transposed", turned_matmul_forward, turned_matmul_reference, 0, 2, 3,
+    {"matmul transposed",
+     turned_matmul_forward,
+     turned_matmul_reference,
+     0,
+     2,
+     3,
      {CUBE(2, 6, 4), CUBE(2, 5, 6)}},
-    {"matmul relu", activation_forward, activation_reference, RIDGE_ACTIVATION_RELU, 3, 7,
+    {"matmul relu",
+     activation_forward,
+     activation_reference,
+     RIDGE_ACTIVATION_RELU,
+     3,
+     7,
      {MATRIX(5, 6), MATRIX(6, 4), ROW(4)}},
-    {"matmul gelu", activation_forward, activation_reference, RIDGE_ACTIVATION_GELU, 3, 7,
+    {"matmul gelu",
+     activation_forward,
+     activation_reference,
+     RIDGE_ACTIVATION_GELU,
+     3,
+     7,
      {CUBE(2, 3, 6), MATRIX(6, 4), ROW(4)}},
-    {"linear", linear_forward, linear_reference, RIDGE_ACTIVATION_NONE, 3, 7,
+    {"linear",
+     linear_forward,
+     linear_reference,
+     RIDGE_ACTIVATION_NONE,
+     3,
+     7,
      {CUBE(2, 3, 6), MATRIX(4, 6), ROW(4)}},
-    {"linear silu", linear_forward, linear_reference, RIDGE_ACTIVATION_SILU, 3, 7,
+    {"linear silu",
+     linear_forward,
+     linear_reference,
+     RIDGE_ACTIVATION_SILU,
+     3,
+     7,
      {MATRIX(5, 6), MATRIX(4, 6), ROW(4)}},
-    {"gated_mlp", gated_forward, gated_reference, 1, 4, 15,
+    {"gated_mlp",
+     gated_forward,
+     gated_reference,
+     1,
+     4,
+     15,
      {CUBE(2, 3, 4), MATRIX(4, 6), MATRIX(4, 6), MATRIX(6, 4)}},
-    {"gated_mlp without down", gated_forward, gated_reference, 0, 3, 7,
+    {"gated_mlp without down",
+     gated_forward,
+     gated_reference,
+     0,
+     3,
+     7,
      {MATRIX(3, 4), MATRIX(4, 6), MATRIX(4, 6)}},
-    {"lora", lora_forward, lora_reference, 0, 4, 15,
+    {"lora",
+     lora_forward,
+     lora_reference,
+     0,
+     4,
+     15,
      {MATRIX(5, 8), MATRIX(8, 6), MATRIX(8, 2), MATRIX(2, 6)}},
     VIEW("reshape", RESHAPED),
     VIEW("permute", PERMUTED),
@@ -488,17 +545,36 @@ const struct gradient_problem gradient_problems[] = {
     VIEW("overlapping slices", OVERLAPPING),
     VIEW("unstack", UNSTACKED),
     VIEW("cast", CAST),
-    {"embedding", embedding_forward, embedding_reference, 0, 2, 1,
+    {"embedding",
+     embedding_forward,
+     embedding_reference,
+     0,
+     2,
+     1,
      {MATRIX(5, 4), {.rank = 2, .sizes = {3, 3}, .low = 0, .high = 4.9, .integer = true}}},
     {"rope", rope_forward, rope_reference, 0, 1, 1, {HEADS(2, 2, 3, 8)}},
     {"rope interleaved", rope_forward, rope_reference, 1, 1, 1, {HEADS(2, 2, 3, 8)}},
-    {"attention", attention_forward, attention_reference, 0, 3, 7,
+    {"attention",
+     attention_forward,
+     attention_reference,
+     0,
+     3,
+     7,
      {HEADS(2, 2, 3, 4), HEADS(2, 2, 5, 4), HEADS(2, 2, 5, 4)}},
-    {"attention causal, grouped", attention_forward, attention_reference, 1, 3, 7,
+    {"attention causal, grouped",
+     attention_forward,
+     attention_reference,
+     1,
+     3,
+     7,
      {HEADS(2, 4, 3, 4), HEADS(2, 2, 5, 4), HEADS(2, 2, 5, 4)}},
-    {"token_shift", shift_forward, shift_reference, 1, 3, 7,
-     {CUBE(2, 3, 4), MATRIX(2, 4), ROW(4)}},
-    {"token_shift without mix", shift_forward, shift_reference, 0, 2, 3,
+    {"token_shift", shift_forward, shift_reference, 1, 3, 7, {CUBE(2, 3, 4), MATRIX(2, 4), ROW(4)}},
+    {"token_shift without mix",
+     shift_forward,
+     shift_reference,
+     0,
+     2,
+     3,
      {CUBE(2, 3, 4), MATRIX(2, 4)}},
 };
 const unsigned gradient_problem_count = sizeof gradient_problems / sizeof gradient_problems[0];

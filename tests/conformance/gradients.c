@@ -70,9 +70,8 @@ static void compare(ridge_tensor *got, enum ridge_dtype dtype, const struct arra
     expect_array(got, dtype, expected, 4, slack);
 }
 
-static void compare_all(const struct gradient_problem *problem, unsigned wanted,
-                        ridge_tensor **got, enum ridge_dtype dtype, const struct array *expected,
-                        const char *how) {
+static void compare_all(const struct gradient_problem *problem, unsigned wanted, ridge_tensor **got,
+                        enum ridge_dtype dtype, const struct array *expected, const char *how) {
     static char about[80];
     unsigned number = 0;
     for (unsigned i = 0; i < problem->input_count; i++) {
@@ -93,8 +92,8 @@ void expect_gradients(const struct gradient_problem *problem, enum ridge_dtype d
     struct array y = problem->reference(inputs, problem->option);
     struct array weights = array_noise(RIDGE_F32, y.rank, y.sizes, -1, 1, 7);
     for (unsigned i = 0; i < count; i++) {
-        tensors[i] = array_tensor(&inputs[i], problem->inputs[i].integer ? RIDGE_I32 : dtype,
-                                  layout);
+        tensors[i] =
+            array_tensor(&inputs[i], problem->inputs[i].integer ? RIDGE_I32 : dtype, layout);
         if (!(setting.wanted & 1u << i))
             continue;
         expected[i] = differences(problem, inputs, i, &weights);
@@ -243,8 +242,7 @@ static void check_quantized_weight(enum ridge_dtype quantized) {
     struct array expected = array_make(x.rank, x.sizes);
     for (int64_t i = 0; i < x.count; i++)
         for (int64_t n = 0; n < 9; n++)
-            expected.values[i] +=
-                weights.values[i / 256 * 9 + n] * used.values[n * 256 + i % 256];
+            expected.values[i] += weights.values[i / 256 * 9 + n] * used.values[n * 256 + i % 256];
     ridge_tensor *inputs[2] = {array_tensor(&x, RIDGE_F32, CONTIGUOUS),
                                array_tensor(&weights, RIDGE_F32, CONTIGUOUS)};
     ridge_tensor *got;
@@ -299,10 +297,21 @@ static void check_refusals(void) {
 
 /* A quick run leaves out what differs only in the operations that a rule is made of. */
 static bool is_left_out(const char *name) {
-    static const char *const kept[] = {"div",       "max",     "gelu_tanh",     "where",
-                                       "sum outer", "amax",    "layer_norm",    "matmul left batched",
-                                       "linear silu", "lora",  "slice with steps", "split",
-                                       "embedding", "rope",    "attention causal, grouped"};
+    static const char *const kept[] = {"div",
+                                       "max",
+                                       "gelu_tanh",
+                                       "where",
+                                       "sum outer",
+                                       "amax",
+                                       "layer_norm",
+                                       "matmul left batched",
+                                       "linear silu",
+                                       "lora",
+                                       "slice with steps",
+                                       "split",
+                                       "embedding",
+                                       "rope",
+                                       "attention causal, grouped"};
     bool found = !session.quick;
     for (unsigned i = 0; i < sizeof kept / sizeof kept[0]; i++)
         found = found || strcmp(name, kept[i]) == 0;
@@ -314,8 +323,8 @@ void check_gradients(void) {
     unsigned layouts = session.native ? LAYOUTS : 1;
     for (unsigned t = 0; t < types; t++) {
         for (unsigned r = 0; r < row_count; r++)
-            for (unsigned l = 0; has_gradient(&rows[r]) && !is_left_out(rows[r].name) && l < layouts;
-                 l++)
+            for (unsigned l = 0;
+                 has_gradient(&rows[r]) && !is_left_out(rows[r].name) && l < layouts; l++)
                 for (int a = 0; a < (session.native ? ARRANGEMENTS : 1); a++)
                     check_row(&rows[r], dtypes[t], (enum layout)l, a);
         for (unsigned p = 0; p < gradient_problem_count; p++)

@@ -62,12 +62,12 @@ struct tensor *build_filled(struct builder *build, enum ridge_dtype dtype, const
  * summed over leading axes along which the input is repeated. */
 struct gradient_step {
     struct builder *build;
-    struct node node;          /* a copy: adding nodes moves them */
-    struct tensor *g;          /* the gradient of its result; NULL if only `second` has one */
-    struct tensor *second;     /* of its second result, or NULL */
-    struct tensor *result;     /* its result */
-    struct tensor **operands;  /* by input */
-    const bool *wanted;        /* by input */
+    struct node node;         /* a copy: adding nodes moves them */
+    struct tensor *g;         /* the gradient of its result; NULL if only `second` has one */
+    struct tensor *second;    /* of its second result, or NULL */
+    struct tensor *result;    /* its result */
+    struct tensor **operands; /* by input */
+    const bool *wanted;       /* by input */
     struct tensor **results;
 };
 typedef bool gradient_rule(struct gradient_step *step);

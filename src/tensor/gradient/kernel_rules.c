@@ -22,8 +22,7 @@ static struct tensor *count_up(struct builder *build, int64_t count, unsigned ra
     int64_t sizes[RIDGE_RANK_MAX];
     if (!view_contiguous(1, &count, &view, build->status))
         return NULL;
-    struct tensor *numbers =
-        build_kernel(build, OP_ARANGE, RIDGE_I32, &view, NULL, 0, &parameters);
+    struct tensor *numbers = build_kernel(build, OP_ARANGE, RIDGE_I32, &view, NULL, 0, &parameters);
     for (unsigned i = 0; i < rank; i++)
         sizes[i] = i == axis ? count : 1;
     return build_reshape(build, numbers, rank, sizes);
@@ -72,9 +71,8 @@ static bool rope_gradient(struct gradient_step *step) {
     for (uint32_t i = 1; i < step->node.input_count; i++)
         operands[i] = step->operands[i];
     operands[0] = build_contiguous(build, multiply(build, step->g, signs));
-    struct tensor *turned =
-        build_kernel(build, OP_ROPE, step->node.dtype, &step->node.shape, operands,
-                     step->node.input_count, &step->node.parameters);
+    struct tensor *turned = build_kernel(build, OP_ROPE, step->node.dtype, &step->node.shape,
+                                         operands, step->node.input_count, &step->node.parameters);
     step->results[0] = multiply(build, turned, signs);
     return step->results[0] != NULL;
 }
@@ -106,8 +104,7 @@ struct attention {
 /* The weights of the keys, which the forward kernel did not store. */
 static struct tensor *attention_weights(struct builder *build, const struct attention *work,
                                         int64_t queries, bool causal) {
-    struct tensor *product =
-        build_matmul(build, work->q, build_transpose(build, work->k, 0, 1));
+    struct tensor *product = build_matmul(build, work->q, build_transpose(build, work->k, 0, 1));
     struct tensor *scores = scaled(build, build_cast(build, product, RIDGE_F32), work->scale);
     if (causal) {
         int64_t rows = work->q->view.sizes[2], keys = work->k->view.sizes[2];
@@ -123,8 +120,7 @@ static struct tensor *attention_weights(struct builder *build, const struct atte
 
 /* The gradient of the scores: weights * (g x transpose(v) - sum(g * result)). */
 static struct tensor *score_gradient(struct builder *build, const struct attention *work) {
-    struct tensor *product =
-        build_matmul(build, work->g, build_transpose(build, work->v, 0, 1));
+    struct tensor *product = build_matmul(build, work->g, build_transpose(build, work->v, 0, 1));
     struct tensor *both = multiply(build, build_cast(build, work->g, RIDGE_F32),
                                    build_cast(build, work->result, RIDGE_F32));
     struct tensor *mean = build_reduce(build, OP_REDUCE_SUM, both, 1u << 3);
@@ -150,7 +146,8 @@ static bool attention_gradient(struct gradient_step *step) {
         return false;
     work.weights = attention_weights(build, &work, queries, step->node.parameters.flags != 0);
     if (step->wanted[2]) {
-        struct tensor *weights = build_transpose(build, build_cast(build, work.weights, dtype), 0, 1);
+        struct tensor *weights =
+            build_transpose(build, build_cast(build, work.weights, dtype), 0, 1);
         if (!(step->results[2] = build_matmul(build, weights, work.g)))
             return false;
     }
@@ -180,7 +177,8 @@ static bool gated_gradient(struct gradient_step *step) {
     struct tensor *gate = build_matmul(build, x, step->operands[1]);
     struct tensor *up = build_matmul(build, x, step->operands[2]);
     struct tensor *s = build_expression(build, OP_SIGMOID, gate, NULL, NULL);
-    struct tensor *rest = build_scalar(build, OP_ADD, build_expression(build, OP_NEG, s, NULL, NULL), 1);
+    struct tensor *rest =
+        build_scalar(build, OP_ADD, build_expression(build, OP_NEG, s, NULL, NULL), 1);
     struct tensor *slope =
         multiply(build, s, build_scalar(build, OP_ADD, multiply(build, gate, rest), 1));
     struct tensor *of_up = multiply(build, step->g, multiply(build, gate, s));

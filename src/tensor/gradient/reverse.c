@@ -28,8 +28,7 @@ struct differentiation {
 enum { NOT_COPIED = UINT32_MAX };
 
 static void *allocate(struct differentiation *d, size_t count, size_t size) {
-    void *memory =
-        arena_allocate(&d->build->graph->arena, (count + 1) * size, d->build->status);
+    void *memory = arena_allocate(&d->build->graph->arena, (count + 1) * size, d->build->status);
     if (memory)
         memset(memory, 0, (count + 1) * size);
     return memory;
@@ -133,8 +132,7 @@ static struct tensor *value(struct differentiation *d, uint32_t n, const struct 
     for (unsigned i = 0; request->saved && i < request->output_count; i++)
         if (request->outputs[i]->node == n && request->saved[i] &&
             view_is_contiguous(&request->saved[i]->view) && !is_leaf(node_at(d, n)))
-            return tensor_of_node(d->build->graph, request->saved[i]->node, view,
-                                  d->build->status);
+            return tensor_of_node(d->build->graph, request->saved[i]->node, view, d->build->status);
     uint32_t number;
     return value_node(d, n, &number)
                ? tensor_of_node(d->build->graph, number, view, d->build->status)
@@ -383,8 +381,8 @@ static bool collect(struct differentiation *d) {
         bool depends = d->contributions[parameter->node] != NULL;
         for (uint32_t n = parameter->node + 1; n < d->count && !depends; n++)
             for (uint32_t k = 0; k < node_at(d, n)->input_count && d->live[n]; k++)
-                depends = depends || (node_at(d, n)->inputs[k].node == parameter->node &&
-                                      d->reached[n]);
+                depends =
+                    depends || (node_at(d, n)->inputs[k].node == parameter->node && d->reached[n]);
         request->gradients[i] = NULL;
         if (!depends && request->allow_unused)
             continue;

@@ -55,11 +55,10 @@ static struct tensor *slope_of_gelu(struct builder *build, struct tensor *x) {
 
 static struct tensor *slope_of_gelu_tanh(struct builder *build, struct tensor *x) {
     struct tensor *square = SQUARE(x);
-    struct tensor *inner =
-        TIMES(MUL(x, PLUS(TIMES(square, 0.044715), 1)), 0.79788456080286536);
+    struct tensor *inner = TIMES(MUL(x, PLUS(TIMES(square, 0.044715), 1)), 0.79788456080286536);
     struct tensor *t = TANH(inner);
-    struct tensor *inner_slope = PLUS(TIMES(square, 3 * 0.044715 * 0.79788456080286536),
-                                      0.79788456080286536);
+    struct tensor *inner_slope =
+        PLUS(TIMES(square, 3 * 0.044715 * 0.79788456080286536), 0.79788456080286536);
     struct tensor *rising = MUL(MUL(x, PLUS(NEG(SQUARE(t)), 1)), inner_slope);
     return TIMES(ADD(PLUS(t, 1), rising), 0.5);
 }
@@ -130,8 +129,8 @@ static bool reduce_gradient(struct gradient_step *step) {
     struct tensor *g = step->g;
     if (step->node.op != OP_REDUCE_SUM) {
         /* Equal maxima share the gradient. */
-        struct tensor *is_it = build_cast(
-            build, EXPRESSION_2(OP_EQUAL, step->operands[0], step->result), g->dtype);
+        struct tensor *is_it =
+            build_cast(build, EXPRESSION_2(OP_EQUAL, step->operands[0], step->result), g->dtype);
         struct tensor *count =
             build_reduce(build, OP_REDUCE_SUM, is_it, step->node.parameters.axis_mask);
         step->results[0] = MUL(is_it, DIV(g, count));
@@ -157,17 +156,15 @@ static struct tensor *as_rows(struct builder *build, struct tensor *x) {
 }
 
 /* transpose(a) x g. One b for all batches: the sum over them is part of the product. */
-static struct tensor *right_gradient(struct builder *build, struct tensor *a,
-                                     const struct view *b, struct tensor *g) {
+static struct tensor *right_gradient(struct builder *build, struct tensor *a, const struct view *b,
+                                     struct tensor *g) {
     if (a->view.rank == 2 || !is_repeated(b) || view_count(&a->view) == 0)
         return build_matmul(build, build_transpose(build, a, 0, 1), g);
-    return build_matmul(build, build_transpose(build, as_rows(build, a), 0, 1),
-                        as_rows(build, g));
+    return build_matmul(build, build_transpose(build, as_rows(build, a), 0, 1), as_rows(build, g));
 }
 
 /* The matrix whose rows are the columns of b; dequantized if it is quantized. */
-static struct tensor *left_factor(struct builder *build, struct tensor *b,
-                                  enum ridge_dtype dtype) {
+static struct tensor *left_factor(struct builder *build, struct tensor *b, enum ridge_dtype dtype) {
     struct tensor *turned = build_transpose(build, b, 0, 1);
     if (!turned || !dtype_is_quantized(b->dtype))
         return turned;

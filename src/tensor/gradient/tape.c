@@ -59,9 +59,8 @@ static struct tape_tensor note(const struct tensor *tensor) {
                                 tensor->storage->version};
 }
 
-bool tape_record(struct tape *tape, const struct operation *operation,
-                 struct tensor *const *inputs, struct tensor *const *outputs,
-                 struct status *status) {
+bool tape_record(struct tape *tape, const struct operation *operation, struct tensor *const *inputs,
+                 struct tensor *const *outputs, struct status *status) {
     if (tape->paused || operation->output_count == 0 || operation->input_count == 0)
         return true;
     struct tape_tensor *noted = memory_allocate(operation->input_count, sizeof *noted, status);
@@ -97,8 +96,8 @@ static bool build_backward(struct builder *build, const struct operation *operat
     struct gradient_request request = {.output_count = forward->output_count,
                                        .outputs = made,
                                        .saved = inputs + forward->input_count,
-                                       .seeds = inputs + forward->input_count +
-                                                forward->output_count,
+                                       .seeds =
+                                           inputs + forward->input_count + forward->output_count,
                                        .parameter_count = count,
                                        .parameters = parameters,
                                        .allow_unused = true,
@@ -106,9 +105,9 @@ static bool build_backward(struct builder *build, const struct operation *operat
     if (!gradient_build(build, &request))
         return false;
     for (unsigned i = 0; i < count; i++) {
-        struct tensor *g = outputs[i] ? outputs[i]
-                                      : build_filled(build, parameters[i]->dtype,
-                                                     &parameters[i]->view, 0);
+        struct tensor *g = outputs[i]
+                               ? outputs[i]
+                               : build_filled(build, parameters[i]->dtype, &parameters[i]->view, 0);
         outputs[i] = build_contiguous(build, g);
         if (!outputs[i])
             return false;
@@ -124,8 +123,7 @@ static bool build_placed(struct builder *build, const struct operation *operatio
     struct view_base base = {.rank = (unsigned)operation->integers[1]};
     memcpy(base.sizes, &operation->integers[2], sizeof base.sizes);
     view.offset = operation->integers[0];
-    outputs[0] =
-        build_contiguous(build, build_view_transpose(build, inputs[0], &view, &base));
+    outputs[0] = build_contiguous(build, build_view_transpose(build, inputs[0], &view, &base));
     return outputs[0] != NULL;
 }
 
@@ -251,19 +249,18 @@ static ridge_tensor *without_repeats(struct tape_tensor *from, ridge_tensor *g) 
 }
 
 /* Adds the gradient of what `read` reads of its storage. */
-static bool accumulate(struct backward *backward, const struct tape_tensor *read,
-                       ridge_tensor *g) {
+static bool accumulate(struct backward *backward, const struct tape_tensor *read, ridge_tensor *g) {
     struct tape_tensor one = *read, *from = &one;
     struct adjoint *adjoint = find_adjoint(backward, from->storage);
     g = without_repeats(from, g);
     if (!is_whole(&from->view, &adjoint->base)) {
-        struct operation place = {.name = "ridge_gradients",
-                                  .build = build_placed,
-                                  .input_count = 2,
-                                  .output_count = 1,
-                                  .inputs = {g, tensor_handle(tensor_again(backward, from))},
-                                  .integers = {from->view.offset - adjoint->base.offset,
-                                               adjoint->base.rank}};
+        struct operation place = {
+            .name = "ridge_gradients",
+            .build = build_placed,
+            .input_count = 2,
+            .output_count = 1,
+            .inputs = {g, tensor_handle(tensor_again(backward, from))},
+            .integers = {from->view.offset - adjoint->base.offset, adjoint->base.rank}};
         memcpy(&place.integers[2], adjoint->base.sizes, sizeof adjoint->base.sizes);
         g = operation_result(&place);
     }
@@ -275,7 +272,8 @@ static bool accumulate(struct backward *backward, const struct tape_tensor *read
 
 static bool check_versions(const struct tape_entry *entry, struct status *status) {
     for (unsigned i = 0; i < entry->operation.input_count; i++)
-        if (entry->inputs[i].storage && entry->inputs[i].version != entry->inputs[i].storage->version)
+        if (entry->inputs[i].storage &&
+            entry->inputs[i].version != entry->inputs[i].storage->version)
             return status_fail(status, STATUS_USAGE,
                                "operand %u of %s was assigned to after it was used: take the "
                                "gradients before the assignment",

@@ -12,9 +12,8 @@ struct tape;
 struct tape *tape_create(ridge_device *device, struct status *status);
 void tape_destroy(struct tape *tape); /* accepts NULL */
 /* Appends an operation that has run; inputs may be NULL where the operation allows it. */
-bool tape_record(struct tape *tape, const struct operation *operation,
-                 struct tensor *const *inputs, struct tensor *const *outputs,
-                 struct status *status);
+bool tape_record(struct tape *tape, const struct operation *operation, struct tensor *const *inputs,
+                 struct tensor *const *outputs, struct status *status);
 /* Gradients of the loss, a tensor with one element, as new tensors of the current scope. */
 bool tape_gradients(struct tape *tape, struct tensor *loss, struct tensor *const *parameters,
                     unsigned count, struct tensor **gradients, struct status *status);

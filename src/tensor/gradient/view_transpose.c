@@ -90,8 +90,7 @@ static bool find_box(const struct view *view, const struct view_base *base, stru
         while (next < view->rank && view->sizes[next] == 1)
             next++;
         bool whole = next < view->rank && base->sizes[axis] > 1 &&
-                     view->strides[next] == strides[axis] &&
-                     view->sizes[next] <= base->sizes[axis];
+                     view->strides[next] == strides[axis] && view->sizes[next] <= base->sizes[axis];
         box->length[axis] = whole ? view->sizes[next++] : 1;
         box->start[axis] = offset / strides[axis];
         offset %= strides[axis];
@@ -238,8 +237,8 @@ static void sort_parts(struct part *parts, unsigned count, unsigned axis) {
 /* One join of all parts and the zeros between them; *joined stays NULL if they overlap. */
 static bool join_parts(struct builder *build, struct part *parts, unsigned count, unsigned axis,
                        const struct view_base *base, struct tensor **joined) {
-    struct tensor **all = arena_allocate(&build->graph->arena,
-                                         (2 * (size_t)count + 1) * sizeof *all, build->status);
+    struct tensor **all =
+        arena_allocate(&build->graph->arena, (2 * (size_t)count + 1) * sizeof *all, build->status);
     unsigned used = 0;
     int64_t end = 0;
     if (!all)
@@ -268,8 +267,7 @@ static bool join_parts(struct builder *build, struct part *parts, unsigned count
 
 static bool join_views(struct builder *build, struct tensor *const *g, const struct view *views,
                        unsigned count, const struct view_base *base, struct tensor **joined) {
-    struct part *parts =
-        arena_allocate(&build->graph->arena, count * sizeof *parts, build->status);
+    struct part *parts = arena_allocate(&build->graph->arena, count * sizeof *parts, build->status);
     if (!parts)
         return false;
     for (unsigned i = 0; i < count; i++) {
