@@ -25,9 +25,12 @@ const char *kernel_figure_key(unsigned figure) {
 
 /* The usual targets of tuning guides. */
 const struct kernel_target kernel_targets[] = {
-    {KERNEL_OCCUPANCY_FIGURE, 0.75, true},    {KERNEL_MEMORY_FIGURE, 0.80, true},
-    {KERNEL_WARPS_FIGURE, 0.90, true},        {KERNEL_BRANCHES_FIGURE, 0.90, true},
-    {KERNEL_BANK_CONFLICTS_FIGURE, 0, false}, {KERNEL_LOCAL_ACCESSES_FIGURE, 0, false},
+    {KERNEL_OCCUPANCY_FIGURE, "occupancy", 0.75, true},
+    {KERNEL_MEMORY_FIGURE, "memory", 0.80, true},
+    {KERNEL_WARPS_FIGURE, "warp efficiency", 0.90, true},
+    {KERNEL_BRANCHES_FIGURE, "uniform branches", 0.90, true},
+    {KERNEL_BANK_CONFLICTS_FIGURE, "bank conflicts", 0, false},
+    {KERNEL_LOCAL_ACCESSES_FIGURE, "spills", 0, false},
 };
 const size_t kernel_target_count = ARRAY_COUNT(kernel_targets);
 

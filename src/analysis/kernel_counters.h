@@ -118,6 +118,7 @@ bool kernel_top_stall(const struct kernel_figures *figures, unsigned *reason, do
 /* Targets of the figures that have one. */
 struct kernel_target {
     enum kernel_figure figure;
+    const char *title; /* "occupancy" */
     double target;
     bool above; /* good from the target on; else up to it */
 };

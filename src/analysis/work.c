@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/min_max.h"
 
 /* The kernels launched by one range itself. */
 struct launched {
@@ -334,6 +335,7 @@ static bool begin(const struct model *model, struct work *work, struct status *s
 
 #define NEAR_ROOF 0.5 /* of the time: the kernel is bound by the roof */
 #define FAR_FROM_ROOF 0.1
+#define BUSY_MIN 0.6  /* of a unit's peak: it limits the kernel */
 #define BALANCE_MIN 4 /* operations per byte: every device can do more */
 enum {
     LATENCY_FACTOR = 3,      /* times an empty kernel: nothing but launch latency */
@@ -405,6 +407,26 @@ static bool leaves_device_empty(const struct columns_activity *activity, size_t 
     return blocks > 0 && blocks * 4 < (double)multiprocessors * FILLED_QUARTERS_MIN;
 }
 
+/* Counters of both kinds of units give the roof itself: the time in which the busiest unit does the
+ * same work at its peak. A kernel that keeps none busy is bound by neither. */
+static bool bound_by_counters(const struct kernel_counters *counters, size_t row, int64_t duration,
+                              struct work *work) {
+    double compute, memory, measured;
+    if (!counters || !counters->launch_of || counters->launch_of[row] == NO_ROW)
+        return false;
+    const struct kernel_figures *figures = &counters->launches[counters->launch_of[row]].figures;
+    if (!kernel_figure(figures, KERNEL_SM_FIGURE, &compute) ||
+        !kernel_figure(figures, KERNEL_MEMORY_FIGURE, &memory) ||
+        !kernel_figure(figures, KERNEL_DURATION_FIGURE, &measured))
+        return false;
+    double busiest = MAX(compute, memory), roof = measured * MIN(busiest, 1.0);
+    work->roof_ns[row] = (float)MIN(roof, (double)duration);
+    work->bound[row] = (uint8_t)(busiest < BUSY_MIN ? BOUND_UNKNOWN
+                                 : compute > memory ? BOUND_COMPUTE
+                                                    : BOUND_MEMORY);
+    return true;
+}
+
 static void classify_bound(const struct device *device, const struct columns_activity *activity,
                            size_t row, bool functions, struct work *work) {
     double duration = (double)activity->duration[row];
@@ -432,8 +454,8 @@ static void classify_bound(const struct device *device, const struct columns_act
 }
 
 static bool work_find_roofs(const struct model *model, const struct limits *limits,
-                            struct kernel_traits *traits, struct work *work,
-                            struct status *status) {
+                            const struct kernel_counters *counters, struct kernel_traits *traits,
+                            struct work *work, struct status *status) {
     struct trace *trace = model->trace;
     if (!trace_load(trace, TABLE_ACTIVITY, "grid_x grid_y grid_z", status))
         return false;
@@ -448,7 +470,8 @@ static bool work_find_roofs(const struct model *model, const struct limits *limi
                 continue;
             const struct kernel_traits *kernel =
                 kernel_traits(trace, trace->activity.name[i], traits);
-            if (!kernel->communicates)
+            if (!kernel->communicates &&
+                !bound_by_counters(counters, i, trace->activity.duration[i], work))
                 classify_bound(&device, &trace->activity, i, kernel->functions, work);
         }
     }
@@ -467,7 +490,7 @@ bool work_find(const struct model *model, const struct host *host, const struct 
               from_geometry(model, traits, work, status);
     if (ok)
         from_counters(model, counters, traits, work);
-    ok = ok && work_find_roofs(model, limits, traits, work, status);
+    ok = ok && work_find_roofs(model, limits, counters, traits, work, status);
     memory_free(traits);
     if (!ok)
         work_finish(work);

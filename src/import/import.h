@@ -16,6 +16,9 @@ struct import_options {
     void (*progress)(void *context, const char *what);
     void *progress_context;
     const char *command; /* of the recorded program, where it is known better; or NULL */
+    /* Of a report of counters, only these are imported, at this time: those of another trace. */
+    bool counters_only;
+    int64_t counters_time;
 };
 
 struct import_source {

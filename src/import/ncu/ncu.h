@@ -27,6 +27,7 @@ struct ncu_launch {
 
 struct ncu {
     struct trace_writer *writer;
+    const struct import_options *options;
     struct entities entities;
     struct ncu_launch launch; /* the current one */
     int64_t time;             /* end of the launches so far */

@@ -132,6 +132,12 @@ bool ncu_launch_end(struct ncu *ncu, struct status *status) {
     if (!launch->open)
         return true;
     launch->open = false;
+    if (ncu->options->counters_only) {
+        ncu->time = ncu->options->counters_time;
+        ncu->launches++;
+        write_metrics(ncu, 0);
+        return true;
+    }
     uint32_t device, queue = find_queue(ncu, &device, status);
     if (!queue)
         return false;
@@ -166,6 +172,11 @@ bool ncu_launch_end(struct ncu *ncu, struct status *status) {
 }
 
 void ncu_write_meta(struct ncu *ncu, struct text tool) {
+    if (ncu->options->counters_only) {
+        trace_writer_meta(ncu->writer, META_TIMELINE, TEXT("counters"));
+        trace_writer_meta(ncu->writer, "counters.tool", tool);
+        return;
+    }
     trace_writer_meta(ncu->writer, META_SOURCE_FORMAT, TEXT("ncu"));
     trace_writer_meta(ncu->writer, META_SOURCE_TOOL, tool);
     trace_writer_meta(ncu->writer, META_CLOCK_BASE, TEXT("trace"));

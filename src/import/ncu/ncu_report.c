@@ -276,9 +276,9 @@ static bool read_file(struct report *report, struct status *status) {
 
 static bool report_run(const struct import_source *source, const struct import_options *options,
                        struct trace_writer *writer, struct status *status) {
-    (void)options; /* there are no times to be invalid */
-    struct report report = {.ncu = {.writer = writer, .entities.writer = writer},
-                            .tool = "Nsight Compute"};
+    struct report report = {
+        .ncu = {.writer = writer, .options = options, .entities.writer = writer},
+        .tool = "Nsight Compute"};
     bool ok = input_open(&report.input, source->path, status) && read_file(&report, status);
     if (ok && report.ncu.launches == 0)
         ok = status_fail(status, STATUS_INPUT,

@@ -327,12 +327,11 @@ static bool no_launches(const struct printed *printed, struct status *status) {
 
 static bool printed_run(const struct import_source *source, const struct import_options *options,
                         struct trace_writer *writer, struct status *status) {
-    (void)options; /* there are no times to be invalid */
     struct text_lines lines;
     struct printed *printed = memory_allocate(1, sizeof *printed, status);
     if (!printed)
         return false;
-    printed->ncu = (struct ncu){.writer = writer, .entities.writer = writer};
+    printed->ncu = (struct ncu){.writer = writer, .options = options, .entities.writer = writer};
     printed->lines = &lines;
     bool ok = text_lines_open(&lines, source->path, status) && read_lines(printed, status);
     if (ok && printed->ncu.launches == 0)
