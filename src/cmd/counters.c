@@ -128,6 +128,9 @@ static bool read_options(struct counters_run *run, struct status *status) {
     if (!command_count(line, "launches", &run->options.launches, status) ||
         !choose_counters(set ? set : "full", &run->options, status))
         return false;
+    const char *kept = command_value(line, "report");
+    if (kept && (strlen(kept) < 9 || strcmp(kept + strlen(kept) - 8, ".ncu-rep") != 0))
+        return status_fail(status, STATUS_USAGE, "--report: the name must end in .ncu-rep");
     if (run->options.launches > 1000)
         return status_fail(status, STATUS_USAGE, "--launches is at most 1000");
     if (!run->trace || run->options.kernels)
@@ -141,7 +144,11 @@ static bool read_options(struct counters_run *run, struct status *status) {
 static bool measure(struct counters_run *run, struct status *status) {
     if (!temporary_folder(&run->folder, status))
         return false;
-    snprintf(run->report, sizeof run->report, "%s/report.ncu-rep", run->folder);
+    const char *kept = command_value(run->line, "report");
+    if (kept)
+        snprintf(run->report, sizeof run->report, "%s", kept);
+    else
+        snprintf(run->report, sizeof run->report, "%s/report.ncu-rep", run->folder);
     snprintf(run->log, sizeof run->log, "%s/ncu.log", run->folder);
     run->options.report = run->report;
     run->options.log = run->log;
@@ -182,7 +189,7 @@ static bool print_counters(const char *path, struct status *status) {
 }
 
 static void clean_up(struct counters_run *run) {
-    if (run->report[0])
+    if (run->report[0] && !command_flag(run->line, "report"))
         unlink(run->report);
     if (run->log[0])
         unlink(run->log);
@@ -216,6 +223,7 @@ static const struct command_option options[] = {
     {"replay", 0, "kernel|application",
      "repeat each kernel (default), or the whole program for each group of counters"},
     {"base-clocks", 0, NULL, "lock the clocks of the device to base while measuring"},
+    {"report", 0, "FILE", "keep ncu's report, for its own viewer"},
     {"output", 'o', "FILE", "output file (default: counters.ridge)"},
     {"force", 'f', NULL, "replace the output if it exists"},
     {"quiet", 'q', NULL, "print only the counters"},

@@ -16,10 +16,10 @@
 
 /* Rules that claim part of the host time run before diagnose_host(). */
 static diagnose_rule *const rule_table[] = {
-    diagnose_compilation,   diagnose_allocation, diagnose_transfers, diagnose_cpu,
-    diagnose_host,          diagnose_sync,       diagnose_launch,    diagnose_kernels,
-    diagnose_grids,         diagnose_steps,      diagnose_clock,     diagnose_memory,
-    diagnose_communication, diagnose_catalogue,  diagnose_counters,
+    diagnose_compilation, diagnose_allocation,    diagnose_transfers, diagnose_cpu,
+    diagnose_reads,       diagnose_host,          diagnose_sync,      diagnose_launch,
+    diagnose_kernels,     diagnose_grids,         diagnose_steps,     diagnose_clock,
+    diagnose_memory,      diagnose_communication, diagnose_catalogue, diagnose_counters,
 };
 
 /* How specific a finding is, and the expected gain, as a share of the time, that makes it
@@ -457,7 +457,7 @@ static void write_profiler_cost(struct diagnosis *diagnosis) {
         return;
     diagnose_set_text(
         diagnosis, &verdict->caution,
-        "Recording with %s takes about %s (+-%s) of the time itself, an estimate "
+        "Recording with %s takes about %s (±%s) of the time itself, an estimate "
         "from the recorded events. Without it %s takes about %s.",
         verdict->profiler, whole_percent(share_of(verdict->profiler_time, verdict->time), percent),
         whole_percent(share_of(verdict->profiler_error, verdict->time), error),

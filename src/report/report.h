@@ -20,6 +20,7 @@
 #include "analysis/kernel_counters.h"
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
+#include "analysis/layers.h"
 #include "analysis/lines.h"
 #include "analysis/memory_use.h"
 #include "analysis/model.h"
@@ -59,6 +60,7 @@ struct report_device {
     struct gaps gaps;
     struct kernels kernels;
     struct launches launches;
+    struct layers layers;
     struct copies copies;
     bool has_steady; /* the steps after warm-up, when the report is about the whole run */
     struct window steady_window;
