@@ -248,8 +248,9 @@ static bool set_metal(struct environment *environment, struct status *status) {
 #endif
 }
 
-/* VK_ADD_LAYER_PATH is ignored when VK_LAYER_PATH is set. ncnn loads a driver without the loader:
- * the probe leads it to the loader. llama.cpp labels its commands on request. */
+/* VK_ADD_LAYER_PATH is ignored when VK_LAYER_PATH is set, even if that is empty. ncnn loads a
+ * driver without the loader: the probe leads it to the loader. llama.cpp labels its commands on
+ * request. */
 static bool set_vulkan(struct environment *environment, const char *spool,
                        struct record_summary *summary, struct status *status) {
     struct status why = {0};
@@ -258,7 +259,7 @@ static bool set_vulkan(struct environment *environment, const char *spool,
         return true;
     }
     const char *path = value_of(environment, "VK_LAYER_PATH");
-    bool replaces = path && *path;
+    bool replaces = path != NULL;
     if (!replaces) {
         path = vulkan_layer_old_path();
         replaces = path != NULL;
