@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # The fuzz targets without libFuzzer: every seed, and a few hundred damaged traces and ablated imports
 # that follow from a fixed seed. The numbers that these lead to are those of figures.txt; UPDATE=1 writes it
-# anew, with FUZZ_COUNT=240. tests/long/damaged runs thousands of them under sanitizers.
+# anew, of 240 inputs each. tests/long/damaged runs thousands of them under sanitizers.
 #
 #   BUILD=build [FUZZ_COUNT=60] tests/fuzz/run.sh [TARGET...]
 cd "$(dirname "$0")/../.." || exit 1
 driver=${BUILD:-build}/fuzz-driver
-count=${FUZZ_COUNT:-60}
+count=${FUZZ_COUNT:-${UPDATE:+240}} count=${count:-60}
 passed=0 failed=0
 if [ ! -x "$driver" ]; then
     echo "SKIP $driver is not built"
