@@ -253,6 +253,8 @@ static void start_once(void) {
     static struct probe probe;
     probe.options = probe_options_parse(getenv(SPOOL_OPTIONS));
     capture_start(&probe.options);
+    if (probe.options.excluded)
+        return;
     if (!probe.options.nvtx && !probe.options.cuda && !probe.options.opencl &&
         !probe.options.vulkan && !probe.options.metal)
         return;
