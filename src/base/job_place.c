@@ -7,15 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const rank_names[] = {
-    "RANK",         "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
-    "SLURM_PROCID", NULL};
-static const char *const local_names[] = {"LOCAL_RANK",
-                                          "OMPI_COMM_WORLD_LOCAL_RANK",
-                                          "MPI_LOCALRANKID",
-                                          "MV2_COMM_WORLD_LOCAL_RANK",
-                                          "SLURM_LOCALID",
-                                          NULL};
+static const char *const rank_names[] = {"RANK",     "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                         "PMI_RANK", "MV2_COMM_WORLD_RANK",  "SLURM_PROCID",
+                                         NULL};
+static const char *const local_names[] = {"LOCAL_RANK",      "OMPI_COMM_WORLD_LOCAL_RANK",
+                                          "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
+                                          "SLURM_LOCALID",   NULL};
 static const char *const size_names[] = {"WORLD_SIZE",          "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                          "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS",         NULL};
 

@@ -249,8 +249,8 @@ static bool set_memory_library(struct environment *environment, struct record_su
 
 /* Programs that start the ranks of a job. */
 static bool is_launcher(char *const *command) {
-    static const char *const names[] = {"torchrun", "mpirun",  "mpiexec",    "mpiexec.hydra",
-                                        "orterun",  "prterun", "srun",       "horovodrun",
+    static const char *const names[] = {"torchrun",  "mpirun",     "mpiexec",    "mpiexec.hydra",
+                                        "orterun",   "prterun",    "srun",       "horovodrun",
                                         "deepspeed", "accelerate", "colossalai", "flux"};
     const char *slash = command && command[0] ? strrchr(command[0], '/') : NULL;
     const char *name = slash ? slash + 1 : command ? command[0] : NULL;

@@ -76,7 +76,8 @@ struct call {
 
 #define CALL_NUMBER(name, ...) NUMBER_##name,
 enum { CALLS(CALL_NUMBER) NUMBERS };
-#define CALL_ROW(name, operation, ...) [NUMBER_##name] = {"PMPI_" #name, operation, __VA_ARGS__, NULL},
+#define CALL_ROW(name, operation, ...)                                                             \
+    [NUMBER_##name] = {"PMPI_" #name, operation, __VA_ARGS__, NULL},
 static struct call calls[] = {CALLS(CALL_ROW)};
 
 static mpi_function *real_function(unsigned number, const void *caller) {
@@ -133,9 +134,9 @@ static void name_members(const int *ranks, int count, char name[GROUP_NAME]) {
         last = first;
         while (last + 1 < count && ranks[last + 1] == ranks[last] + 1)
             last++;
-        length += (size_t)snprintf(list + length, sizeof list - length,
-                                   last > first ? "%s%d-%d" : "%s%d", first ? "," : "",
-                                   ranks[first], ranks[last]);
+        length +=
+            (size_t)snprintf(list + length, sizeof list - length, last > first ? "%s%d-%d" : "%s%d",
+                             first ? "," : "", ranks[first], ranks[last]);
     }
     if (length < GROUP_NAME - 4)
         memcpy(name, list, length + 1);
@@ -317,8 +318,7 @@ EXPORT int MPI_Init_thread(word, word, word, word);
 int MPI_Init_thread(word argc, word argv, word required, word provided) {
     const void *caller = __builtin_return_address(0);
     mpi_function *real = real_function(NUMBER_Init_thread, caller);
-    int result =
-        real ? real(argc, argv, required, provided, 0, 0, 0, 0, 0, 0, 0, 0) : ERROR_OTHER;
+    int result = real ? real(argc, argv, required, provided, 0, 0, 0, 0, 0, 0, 0, 0) : ERROR_OTHER;
     if (result == 0)
         report_place(caller);
     return result;
