@@ -68,6 +68,7 @@ struct matching {
     struct class_list *classes;
     size_t class_count, class_capacity;
     struct map longest; /* class to the index of its longest list */
+    struct map lossy;   /* classes whose lists differ in length */
     struct map open;    /* place to index of the collective */
 };
 
@@ -110,6 +111,12 @@ static bool list_events(struct matching *matching, struct status *status) {
         const uint64_t *known = map_find(&matching->longest, list->key);
         if ((!known || matching->classes[*known].count < list->count) &&
             !map_set(&matching->longest, list->key, i, status))
+            return false;
+    }
+    for (size_t i = 0; i < matching->class_count; i++) {
+        const struct class_list *list = &matching->classes[i];
+        if (matching->classes[*map_find(&matching->longest, list->key)].count != list->count &&
+            !map_set(&matching->lossy, list->key, 1, status))
             return false;
     }
     return true;
@@ -180,7 +187,7 @@ static bool join_lists(struct matching *matching, struct status *status) {
         const struct class_list *longest =
             &matching->classes[*map_find(&matching->longest, list->key)];
         const struct rank_event *event = &matching->job->ranks[list->rank].events[list->events[0]];
-        if (list->count != longest->count && event->sequence == 0) {
+        if (list != longest && event->sequence == 0 && map_find(&matching->lossy, list->key)) {
             if (!join_by_time(matching, list, longest, status))
                 return false;
             continue;
@@ -255,6 +262,7 @@ bool job_match(struct job *job, struct status *status) {
     memory_free(matching.classes);
     map_finish(&matching.lists);
     map_finish(&matching.longest);
+    map_finish(&matching.lossy);
     map_finish(&matching.open);
     return ok;
 }
