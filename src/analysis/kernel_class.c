@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "analysis/communication.h"
 #include "base/array.h"
 
 static bool has_any(struct text name, const char *const *parts) {
@@ -58,15 +59,22 @@ static bool has_any_word(struct text name, const char *const *words) {
 }
 
 static bool is_product(struct text name) {
-    static const char *const parts[] = {"gemm",    "Gemm",      "GEMM",        "matmul", "wgrad",
-                                        "dgrad",   "fprop",     "fmha",        "cublas", "cutlass",
-                                        "Cijk_",   "nvjet",     "winograd",    "xmma",   "scudnn",
-                                        "mul_mat", "triton_mm", "triton_tem_", NULL};
+    static const char *const parts[] = {
+        "gemm",       "Gemm",      "GEMM",        "matmul", "wgrad",  "dgrad",     "fprop",
+        "fmha",       "cublas",    "cutlass",     "Cijk_",  "nvjet",  "winograd",  "xmma",
+        "scudnn",     "mul_mat",   "mat_mul",     "matMul", "MatMul", "matrixMul", "MatrixMul",
+        "matrix_mul", "triton_mm", "triton_tem_", NULL};
     static const char *const words[] = {"conv",    "convolve", "convolution", "conv2d", "conv1d",
                                         "conv3d",  "flash",    "attention",   "attn",   "mha",
                                         "product", "fattn",    "mmq",         "mmvq",   NULL};
     return (has_any(name, parts) || has_any_word(name, words)) &&
            text_find(name, "elementwise") < 0;
+}
+
+static bool is_collective(struct text name) {
+    static const char *const parts[] = {"nccl",       "rccl",      "AllReduce", "AllGather",
+                                        "all_reduce", "allreduce", NULL};
+    return has_any(name, parts) || kernel_communicates(name);
 }
 
 /* Ridge's runtime names a kernel after its operations and type: fused_relu_f32 is a single
@@ -121,7 +129,6 @@ static bool is_plain_f32(struct text name) {
 }
 
 enum kernel_class kernel_class(struct text name) {
-    static const char *const collective[] = {"nccl", "rccl", "AllReduce", "AllGather", NULL};
     static const char *const fused[] = {"triton_poi_", "triton_red_", "triton_per_",
                                         "_fusion",     "fused_",      NULL};
     static const char *const plain[] = {"vectorized_elementwise", "multi_tensor_apply", "fill_",
@@ -138,7 +145,7 @@ enum kernel_class kernel_class(struct text name) {
         "copy",    "cpy",      "concat", "cat",     "embedding", "rope",  "pool",   "pooling",
         "bn",      "sum",      "map",    "dropout", "add",       "mul",   "relu",   "gelu",
         "loop",    "stream",   "silu",   "sub",     "div",       "scale", NULL};
-    if (has_any(name, collective))
+    if (is_collective(name))
         return KERNEL_COLLECTIVE;
     if (is_product(name))
         return is_plain_f32(name) ? KERNEL_MATMUL_F32 : KERNEL_MATMUL;
@@ -236,9 +243,9 @@ static unsigned element_size(struct text name) {
 }
 
 struct kernel_traits kernel_traits_of(struct text name) {
-    static const char *const products[] = {"gemm",         "Gemm",   "GEMM",    "gemv",  "nvjet",
-                                           "Cijk_",        "matmul", "fprop",   "dgrad", "wgrad",
-                                           "implicit_con", "fmha",   "mul_mat", NULL};
+    static const char *const products[] = {
+        "gemm",  "Gemm",  "GEMM",         "gemv", "nvjet",   "Cijk_",  "matmul", "fprop",
+        "dgrad", "wgrad", "implicit_con", "fmha", "mul_mat", "matMul", "MatMul", NULL};
     static const char *const product_words[] = {"conv2d", "flash", "attention", "attn", NULL};
     static const char *const helpers[] = {"splitKreduce", "splitk_reduce", "SplitKReduce", NULL};
     static const char *const fast_algorithms[] = {"winograd", "Winograd", "fft", NULL};
@@ -246,8 +253,6 @@ struct kernel_traits kernel_traits_of(struct text name) {
         "_sin_",  "_cos_",  "_tan_", "_exp_",  "_log_",      "_tanh_",   "_sigmoid_", "_gelu_",
         "_silu_", "_erf_",  "_pow_", "sin_ke", "cos_ke",     "exp_ke",   "log_ke",    "tanh_ke",
         "erf_ke", "pow_te", "Gelu",  "silu",   "sigmoid_ke", "softplus", NULL};
-    static const char *const communication[] = {"nccl",      "rccl",      "all_reduce", "AllReduce",
-                                                "AllGather", "allreduce", "nvshmem",    NULL};
     static const char *const matrix_f32[] = {"tf32", "TF32", "tensorop", "s1688", NULL};
     static const char *const bf16[] = {"bf16", "BFloat16", "bfloat16", "nvjet_tst", NULL};
     static const char *const f16[] = {"f16", "half", "Half", "hgemm", "nvjet_hsh", NULL};
@@ -258,7 +263,7 @@ struct kernel_traits kernel_traits_of(struct text name) {
                       !has_any(name, helpers),
         .fewer_multiplications = has_any(name, fast_algorithms),
         .functions = has_any(name, functions),
-        .communicates = has_any(name, communication),
+        .communicates = is_collective(name),
         .matrix_f32 = has_any(name, matrix_f32),
         .bf16 = has_any(name, bf16),
         .size = (uint8_t)element_size(name),

@@ -12,29 +12,55 @@
 #include "base/sort.h"
 #include "trace/writer.h"
 
-/* The smallest correlation id of any call: activities with smaller ids were launched before
- * recording began. 0 when no call has one: launch times are then unknown. */
-static uint64_t first_correlation(const struct trace *trace) {
-    uint64_t low = 0;
-    for (size_t call = 0; call < trace->call.count; call++)
-        if (trace->call.correlation[call] && (!low || trace->call.correlation[call] < low))
-            low = trace->call.correlation[call];
-    return low;
+/* The smallest correlation id of the calls of each process: processes count on their own. */
+static uint64_t *first_correlations(const struct trace *trace, struct status *status) {
+    uint64_t *first = memory_allocate(trace->process.count, sizeof *first, status);
+    for (size_t call = 0; first && call < trace->call.count; call++) {
+        uint64_t *low = &first[trace->thread.process[trace->call.thread[call]]];
+        uint64_t correlation = trace->call.correlation[call];
+        if (correlation && (!*low || correlation < *low))
+            *low = correlation;
+    }
+    return first;
 }
 
+/* The same for each device: of the processes that launch on it. */
+static uint64_t *device_correlations(const struct model *model, struct status *status) {
+    const struct trace *trace = model->trace;
+    uint64_t *of_process = first_correlations(trace, status);
+    uint64_t *first =
+        of_process ? memory_allocate(trace->device.count, sizeof *first, status) : NULL;
+    for (size_t activity = 0; first && activity < trace->activity.count; activity++) {
+        uint32_t call = model->launch[activity];
+        if (call == NO_ROW)
+            continue;
+        uint64_t *low = &first[trace->queue.device[trace->activity.queue[activity]]];
+        uint64_t correlation = of_process[trace->thread.process[trace->call.thread[call]]];
+        if (correlation && (!*low || correlation < *low))
+            *low = correlation;
+    }
+    memory_free(of_process);
+    return first;
+}
+
+/* Activities with smaller ids than any call were launched before recording began. If no call
+ * launches on a device, nothing is known about that. */
 static bool join_launches(struct model *model, struct status *status) {
     struct trace *trace = model->trace;
     model->launch = launch_find(trace, status);
-    if (!model->launch)
+    uint64_t *first = model->launch ? device_correlations(model, status) : NULL;
+    if (!first)
         return false;
-    uint64_t first = first_correlation(trace);
     for (size_t activity = 0; activity < trace->activity.count; activity++) {
+        if (model->launch[activity] != NO_ROW)
+            continue;
         uint64_t correlation = trace->activity.correlation[activity];
-        if (model->launch[activity] == NO_ROW) {
-            model->unmatched_early += correlation && correlation < first;
-            model->unmatched_lost += !correlation || correlation >= first;
-        }
+        bool early = correlation &&
+                     correlation < first[trace->queue.device[trace->activity.queue[activity]]];
+        model->unmatched_early += early;
+        model->unmatched_lost += !early;
     }
+    memory_free(first);
     return true;
 }
 

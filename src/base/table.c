@@ -11,7 +11,11 @@
 
 #include "base/memory.h"
 
-enum { COLUMN_GAP = 2, FLEXIBLE_MIN = 8 };
+enum {
+    COLUMN_GAP = 2,
+    FLEXIBLE_MIN = 8,
+    TELL_APART_ROWS = 256, /* maximum: in longer tables cells are only cut at their end */
+};
 
 void table_column(struct table *table, const char *title, unsigned flags) {
     struct status ignored;
@@ -114,6 +118,71 @@ static void write_fitted(struct output *output, struct text cell, size_t width, 
         write_repeated(output, " ", padding);
 }
 
+static size_t common_prefix(struct text a, struct text b) {
+    size_t length = 0;
+    while (length < a.length && length < b.length && a.data[length] == b.data[length])
+        length++;
+    return length;
+}
+
+/* The bytes at the start of a cell that some other, different cell of its column starts with too.
+ */
+static size_t shared_prefix(const struct table *table, size_t row, size_t column) {
+    struct text cell = cell_at(table, row, column);
+    size_t rows = table_rows(table), longest = 0;
+    for (size_t other = 0; other < rows && rows <= TELL_APART_ROWS; other++) {
+        struct text text = cell_at(table, other, column);
+        size_t length = common_prefix(cell, text);
+        if (length > longest && !text_equal(cell, text))
+            longest = length;
+    }
+    return longest;
+}
+
+static bool is_in_word(char byte) {
+    return isalnum((unsigned char)byte) || byte == '_' || (unsigned char)byte >= 0x80;
+}
+
+/* Back to the first byte of the character of UTF-8 that `at` is in. */
+static size_t character_start(struct text text, size_t at) {
+    while (at > 0 && at < text.length && ((unsigned char)text.data[at] & 0xC0) == 0x80)
+        at--;
+    return at;
+}
+
+/* The first word and what ends it, at most half of the width. */
+static size_t distinct_head(struct text cell, size_t width) {
+    size_t head = 0;
+    while (head < cell.length && is_in_word(cell.data[head]))
+        head++;
+    return character_start(cell, head + 1 < width / 2 ? head + 1 : width / 2);
+}
+
+/* Writes a cell that would be cut where it still equals another one: how it begins, "…", and the
+ * part that differs, as in "elementwise_kernel…MulFunctor<float>". False if it need not be. */
+static bool write_distinct(const struct table *table, size_t row, size_t column, size_t width,
+                           struct output *output) {
+    struct text cell = cell_at(table, row, column);
+    size_t differs = shared_prefix(table, row, column), word = differs;
+    if (table_text_width((struct text){cell.data, differs}) + 1 < width)
+        return false;
+    size_t head = distinct_head(cell, width), start = character_start(cell, differs);
+    while (word > head && is_in_word(cell.data[word - 1]))
+        word--;
+    if (word > head)
+        start = word;
+    struct text first = {cell.data, head};
+    size_t head_width = table_text_width(first), left = width - head_width - 1;
+    while (start > head &&
+           table_text_width((struct text){cell.data + start, cell.length - start}) < left)
+        start = character_start(cell, start - 1);
+    write_fitted(output, first, head_width, TABLE_LEFT, true);
+    output_write(output, "…", strlen("…"));
+    write_fitted(output, (struct text){cell.data + start, cell.length - start}, left, TABLE_LEFT,
+                 false);
+    return true;
+}
+
 static void measure(const struct table *table, bool header, size_t *widths) {
     for (size_t column = 0; column < table->column_count; column++)
         widths[column] = header ? table_text_width(text_of(table->columns[column].title)) : 0;
@@ -171,7 +240,9 @@ static void write_text_row(const struct table *table, size_t row, bool header, u
         const struct table_head *head = &table->columns[column];
         struct text cell = header ? text_of(head->title) : cell_at(table, row, column);
         bool last = column + 1 == table->column_count;
-        write_fitted(output, cell, widths[column], head->flags, last);
+        bool cut = !header && table_text_width(cell) > widths[column];
+        if (!cut || !write_distinct(table, row, column, widths[column], output))
+            write_fitted(output, cell, widths[column], head->flags, last);
         if (!last)
             write_repeated(output, " ", COLUMN_GAP);
     }

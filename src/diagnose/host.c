@@ -329,7 +329,7 @@ static int64_t claimed_by_findings(const struct diagnosis *diagnosis) {
         int64_t calls = diagnosis->facts.cause[CAUSE_COMPILE];
         if (finding->kind == FINDING_COMPILATION && finding->recoverable > calls)
             claimed += finding->recoverable - calls;
-        else if (finding->kind == FINDING_ON_CPU)
+        else if (finding->kind == FINDING_ON_CPU || finding->kind == FINDING_SYNC_IN_LOOP)
             claimed += finding->recoverable;
     }
     return claimed;

@@ -1,6 +1,7 @@
 /* Does the host synchronize inside the loop? A wait for a data copy counts for the copy
  * (transfers.c). What remains are explicit synchronizations and reads of a value: a few bytes
  * copied to the host, then a wait. */
+#include "base/min_max.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 
@@ -42,6 +43,49 @@ static double steady_sync_fraction(const struct facts *facts) {
         all += counts[quarter];
     }
     return all ? steady_fraction(counts, 1, all) : 1; /* blocking copies alone */
+}
+
+/* ---- waits without a call ---- */
+
+static int64_t launching_state(const struct diagnosis *diagnosis, unsigned state) {
+    int64_t time = 0;
+    for (size_t i = 0; i < diagnosis->source->device_count; i++)
+        time += diagnosis->source->devices[i].gaps->host_state[state].time;
+    return time;
+}
+
+/* JAX waits for a value without a call of the API: its own threads wake the one that reads. The
+ * copy of the value shows it, if the launching thread is blocked for most of the idle time. Without
+ * the wait, what that thread runs overlaps with the kernels. */
+void diagnose_reads(struct diagnosis *diagnosis) {
+    const struct facts *facts = &diagnosis->facts;
+    const struct copy_facts *values = &facts->directed[COPIES_SCALAR][COPY_DTOH];
+    size_t steps = diagnosis->source->step_count;
+    int64_t blocked = launching_state(diagnosis, STATE_BLOCKED);
+    int64_t running = launching_state(diagnosis, STATE_RUNNING) + facts->cause[CAUSE_LAUNCH];
+    int64_t left = MAX(running, facts->window - facts->idle);
+    uint64_t seen = facts->syncs[SYNC_PLAIN].count + facts->syncs[SYNC_SCALAR].count;
+    char number[FORMAT_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE];
+    if (facts->framework != FRAMEWORK_JAX || steps == 0 || 3 * values->count < steps ||
+        3 * seen >= steps || 2 * blocked < facts->cause[CAUSE_HOST] || left >= facts->window)
+        return;
+    struct finding *finding = diagnose_add(diagnosis, FINDING_SYNC_IN_LOOP, CONFIDENCE_HIGH);
+    finding_estimate(diagnosis, finding, facts->window - left);
+    finding->error = finding->recoverable / 5;
+    finding_summary(diagnosis, finding,
+                    "The program reads %s values from the device in the loop; the launching thread "
+                    "is blocked for %s %s while the device is idle",
+                    format_count(values->count, number),
+                    format_duration(per_step(diagnosis, blocked), time), per_step_text(diagnosis));
+    finding_gain(diagnosis, finding, "without the waits, about %s",
+                 from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "JAX waits for each value without a call of the GPU API, then the device waits "
+                  "for the next launch.");
+    diagnose_set_text(diagnosis, &finding->assumes, "%s",
+                      "what the launching thread runs overlaps with kernels");
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
+                remedy_text(facts->framework, REMEDY_NO_SYNC));
 }
 
 void diagnose_sync(struct diagnosis *diagnosis) {

@@ -16,10 +16,10 @@
 
 /* Rules that claim part of the host time run before diagnose_host(). */
 static diagnose_rule *const rule_table[] = {
-    diagnose_compilation,   diagnose_allocation, diagnose_transfers, diagnose_cpu,
-    diagnose_host,          diagnose_sync,       diagnose_launch,    diagnose_kernels,
-    diagnose_grids,         diagnose_steps,      diagnose_clock,     diagnose_memory,
-    diagnose_communication, diagnose_catalogue,
+    diagnose_compilation, diagnose_allocation,    diagnose_transfers, diagnose_cpu,
+    diagnose_reads,       diagnose_host,          diagnose_sync,      diagnose_launch,
+    diagnose_kernels,     diagnose_grids,         diagnose_steps,     diagnose_clock,
+    diagnose_memory,      diagnose_communication, diagnose_catalogue,
 };
 
 /* How specific a finding is, and the expected gain, as a share of the time, that makes it
@@ -99,8 +99,8 @@ static bool is_easier(const struct diagnosis *diagnosis, const struct finding *b
 }
 
 /* Whether `below`, with the smaller expected gain, still ranks before `above`: it is easier, or
- * the error bars overlap, and it is more specific. Kernels shorter than the gaps between them are launch-bound;
- * fusing them is one way to fix that. */
+ * the error bars overlap, and it is more specific. Kernels shorter than the gaps between them are
+ * launch-bound; fusing them is one way to fix that. */
 static bool precedes(const struct diagnosis *diagnosis, const struct finding *below,
                      const struct finding *above) {
     if (below->kind == FINDING_LAUNCH_BOUND && above->kind == FINDING_TINY_KERNELS)
@@ -444,7 +444,7 @@ static void write_profiler_cost(struct diagnosis *diagnosis) {
         return;
     diagnose_set_text(
         diagnosis, &verdict->caution,
-        "Recording with %s takes about %s (+-%s) of the time itself, an estimate "
+        "Recording with %s takes about %s (±%s) of the time itself, an estimate "
         "from the recorded events. Without it %s takes about %s.",
         verdict->profiler, whole_percent(share_of(verdict->profiler_time, verdict->time), percent),
         whole_percent(share_of(verdict->profiler_error, verdict->time), error),

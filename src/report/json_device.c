@@ -213,6 +213,28 @@ static void write_gaps(struct json *json, const struct report *report,
     json_end_object(json);
 }
 
+static bool write_layers(struct json *json, const struct report_source *source,
+                         struct status *status) {
+    const struct layers *layers = &source->device->layers;
+    json_key(json, "layers");
+    json_begin_object(json);
+    json_member_unsigned(json, "steps", layers->steps);
+    json_member_unsigned(json, "repetitions", layers->count);
+    json_key(json, "repetition_ns");
+    json_begin_array(json);
+    for (size_t i = 0; i < layers->count; i++)
+        json_number(json, (double)layers->repetitions[i] / (double)layers->steps);
+    json_end_array(json);
+    json_member_unsigned(json, "kernels_before", layers->kernels_before);
+    json_member_mean(json, "before_ns", layers->before, layers->steps);
+    json_member_unsigned(json, "kernels_after", layers->kernels_after);
+    json_member_mean(json, "after_ns", layers->after, layers->steps);
+    json_key(json, "kernels");
+    bool ok = section_write_json(&section_layers, source, json, status);
+    json_end_object(json);
+    return ok;
+}
+
 static void write_launches(struct json *json, const struct launches *launches) {
     json_key(json, "launches");
     json_begin_object(json);
@@ -342,6 +364,8 @@ bool json_report_devices(struct json *json, const struct report *report, struct 
         ok = section_write_json(&section_kernels, &source, json, status) && ok;
         json_key(json, "kernel_variants");
         ok = section_write_json(&section_kernel_variants, &source, json, status) && ok;
+        if (device->layers.kernels)
+            ok = write_layers(json, &source, status) && ok;
         write_launches(json, &device->launches);
         write_copies(json, &device->copies);
         json_end_object(json);

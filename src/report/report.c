@@ -13,6 +13,7 @@
 static void finish_device(struct report_device *device) {
     gaps_finish(&device->gaps);
     kernels_finish(&device->kernels);
+    layers_finish(&device->layers);
 }
 
 static bool find_steady(const struct report *report, struct report_device *device,
@@ -39,7 +40,14 @@ static const struct selection *selections_of(const struct report *report) {
 }
 
 /* Every question of a report is a task of its own; they share nothing that they write. */
-enum device_question { ASK_ACCOUNT, ASK_GAPS, ASK_KERNELS, ASK_LAUNCHES, DEVICE_QUESTIONS };
+enum device_question {
+    ASK_ACCOUNT,
+    ASK_GAPS,
+    ASK_KERNELS,
+    ASK_LAUNCHES,
+    ASK_LAYERS,
+    DEVICE_QUESTIONS
+};
 
 static bool ask_device(struct report *report, struct report_device *device,
                        enum device_question question, struct status *status) {
@@ -55,6 +63,9 @@ static bool ask_device(struct report *report, struct report_device *device,
     case ASK_KERNELS:
         return kernels_find(model, &report->occupancy, &report->work, device->id,
                             selections_of(report), &device->kernels, status);
+    case ASK_LAYERS:
+        return layers_find(model, &report->steps, device->id, device->selection, &device->layers,
+                           status);
     default:
         return launches_find(model, device->id, selections_of(report), &device->launches, status);
     }

@@ -19,6 +19,7 @@
 #include "analysis/host.h"
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
+#include "analysis/layers.h"
 #include "analysis/lines.h"
 #include "analysis/memory_use.h"
 #include "analysis/model.h"
@@ -58,6 +59,7 @@ struct report_device {
     struct gaps gaps;
     struct kernels kernels;
     struct launches launches;
+    struct layers layers;
     struct copies copies;
     bool has_steady; /* the steps after warm-up, when the report is about the whole run */
     struct window steady_window;

@@ -29,6 +29,7 @@ const struct report_part report_parts[] = {
     {"kernels", "kernels by time", true, &section_kernels, {&section_kernels}},
     {"limits", "kernels against the device's limits", true, NULL, {&section_limits}},
     {"launches", "launch calls and queue depth", true, NULL, {&section_launches}},
+    {"layers", "the kernels that a step repeats", true, &section_layers, {&section_layers}},
     {"copies", "copies by direction", true, &section_copies, {&section_copies}},
     {"steps", "step times", false, NULL, {&section_steps}},
     {"ranges",

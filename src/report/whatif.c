@@ -2,6 +2,7 @@
  * each device beside the measured one, and what is next in the way. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "base/table.h"
@@ -281,6 +282,25 @@ static bool write_accounts(const struct writer *writer, const struct outcome *af
 
 /* ---- sentences ---- */
 
+static const char cut_mark[] = "\xE2\x80\xA6";
+
+/* The kernel's short name, or its beginning. */
+static void append_kernel(struct buffer *text, struct text name) {
+    enum { LONGEST = 90 };
+    struct status status = {0};
+    size_t start = text->length;
+    if (!kernel_short_name(name, text, &status) || text->length - start <= LONGEST)
+        return;
+    text->length = start + text_utf8_valid((struct text){text->data + start, LONGEST});
+    buffer_string(text, cut_mark);
+}
+
+static void end_sentence(struct buffer *text) {
+    size_t mark = sizeof cut_mark - 1;
+    if (text->length < mark || memcmp(text->data + text->length - mark, cut_mark, mark) != 0)
+        buffer_byte(text, '.');
+}
+
 static void write_next(const struct writer *writer, const struct outcome *outcome) {
     struct buffer text = {0};
     int64_t window = 0, idle = 0, copies = 0;
@@ -301,20 +321,19 @@ static void write_next(const struct writer *writer, const struct outcome *outcom
         if (outcome->next_rate > 0)
             buffer_printf(&text, " at %s", format_rate(outcome->next_rate, part));
     } else if (outcome->device_bound) {
-        struct text kernel = outcome->next_kernel;
         buffer_printf(&text, "Next: the device is busy %s of the time",
                       format_percent(1 - wording_share(idle, window), share));
-        if (kernel.length)
-            buffer_printf(&text, ", %s of the kernel time in %.*s%s",
-                          format_percent(outcome->next_kernel_share, part),
-                          (int)(kernel.length < 90 ? kernel.length : 90), kernel.data,
-                          kernel.length < 90 ? "" : "...");
+        if (outcome->next_kernel.length) {
+            buffer_printf(&text, ", %s of the kernel time in ",
+                          format_percent(outcome->next_kernel_share, part));
+            append_kernel(&text, outcome->next_kernel);
+        }
     } else {
         buffer_printf(&text, "Next: the device is still idle %s of the time, mostly in %s",
                       format_percent(wording_share(idle, window), share),
                       wording_cause_short(outcome->next_cause));
     }
-    buffer_byte(&text, '.');
+    end_sentence(&text);
     paragraph(writer, "  ", buffer_as_text(&text));
     output_require(writer->output, !text.failed);
     buffer_finish(&text);
@@ -330,7 +349,7 @@ static void write_verdict(const struct writer *writer, const struct outcome *out
                       format_duration(outcome->after, after));
         if (speedup(outcome) > 0)
             buffer_printf(&text, ", %.2fx faster", speedup(outcome));
-        buffer_printf(&text, " (+-%s)", format_duration(outcome->error, error));
+        buffer_printf(&text, " (±%s)", format_duration(outcome->error, error));
     }
     paragraph(writer, "  ", buffer_as_text(&text));
     output_require(writer->output, !text.failed);

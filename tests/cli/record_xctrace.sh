@@ -5,7 +5,7 @@ command -v python3 > /dev/null || { echo "SKIP python3 is not installed"; exit 7
 mkdir temporary
 export TMPDIR=$PWD/temporary PATH=$TESTS/xctrace:$PATH
 unset XCTRACE_STANDIN
-plain() { sed -E 's/[0-9.]+ (ms|s|µs)( |:)/TIME\2/g; s/\([0-9.]+ [KM]?B\)/(SIZE)/; s/process [0-9]+/process PID/; s/byte [0-9]+/byte N/; s|/[^ ]*/ridge-[A-Za-z0-9]*|TMP|g'; }
+plain() { sed -E 's/[0-9.]+ (ms|s|µs)( |:)/TIME\2/g; s/\([0-9.]+ [KM]?B\)/(SIZE)/; s/process [0-9]+/process PID/; s/byte [0-9]+ \([a-z ]+\)/byte N (what expat says)/; s|/[^ ]*/ridge-[A-Za-z0-9]*|TMP|g'; }
 record() { "$RIDGE" record --backend xctrace "$@"; }
 say() { "$@"; echo "status $?"; }
 

@@ -1090,6 +1090,591 @@ def same_adam(gpu, changed):
     return training(torch, model, x, torch.optim.Adam(model.parameters(), fused=True))
 
 
+# ---- a third set: written after the rules had learned from those above, recorded and scored once ----
+
+
+def still(work):
+    """One step that needs no gradient."""
+    import torch
+
+    def step(i):
+        with torch.no_grad():
+            work(i)
+
+    return step
+
+
+def bf16(gpu, *shape):
+    import torch
+
+    return torch.randn(*shape, device=gpu.device, dtype=torch.bfloat16)
+
+
+@pair("attention-weights", r"attention|flash|fus|became|replaced")
+def attention_weights(gpu, changed):
+    import torch
+
+    layer = torch.nn.MultiheadAttention(1024, 16, batch_first=True).to(gpu.device, torch.bfloat16).eval()
+    x = bf16(gpu, 8, 1024, 1024)
+    return still(lambda i: layer(x, x, x, need_weights=not changed))
+
+
+@pair("channels-last", r"became|replaced|nchw|nhwc|layout|gone|no longer|fewer|conversion")
+def channels_last(gpu, changed):
+    import torch
+
+    layers = torch.nn.Sequential(*[torch.nn.Conv2d(128, 128, 3, padding=1) for _ in range(4)]).to(gpu.device, torch.bfloat16)
+    x = bf16(gpu, 32, 128, 56, 56)
+    if changed:
+        layers, x = layers.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
+    return still(lambda i: layers(x))
+
+
+@pair("compile-norm", r"fus|became|replaced|triton", "profiler")
+def compile_norm(gpu, changed):
+    import torch
+
+    weight, x = bf16(gpu, 2048), bf16(gpu, 4096, 2048)
+
+    def norm(x):
+        y = x.float()
+        y = y * torch.rsqrt(y.square().mean(-1, keepdim=True) + 1e-6)
+        return torch.nn.functional.silu(y.to(torch.bfloat16) * weight) * x
+
+    norm = torch.compile(norm) if changed else norm
+    return still(lambda i: norm(x))
+
+
+@pair("bias-apart", r"new|added|more|launch|became|replaced|add")
+def bias_apart(gpu, changed):
+    import torch
+
+    x, weight, bias = bf16(gpu, 4096, 2048), bf16(gpu, 2048, 2048), bf16(gpu, 2048)
+
+    def work(i):
+        for _ in range(4):
+            torch.addmm(bias, x, weight) if not changed else (x @ weight) + bias
+
+    return still(work)
+
+
+@pair("softmax-double", r"double|f64|type|precision|became|replaced|softmax")
+def softmax_double(gpu, changed):
+    import torch
+
+    x = torch.randn(4096, 4096, device=gpu.device)
+    return still(lambda i: torch.softmax(x, -1, dtype=torch.float64 if changed else None))
+
+
+@pair("mask-select-new", r"sync|nonzero|wait|select|cop(y|ies)|new|more")
+def mask_select_new(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+
+    def work(i):
+        y = model(x)
+        if changed:
+            y[y > 1.0].mean()
+
+    return still(work)
+
+
+@pair("topk-argmax", r"became|replaced|gone|fewer|sort|topk|argmax|no longer")
+def topk_argmax(gpu, changed):
+    import torch
+
+    x = torch.randn(64, 128000, device=gpu.device)
+    return still(lambda i: x.argmax(-1) if changed else torch.topk(x, 50))
+
+
+@pair("cache-by-cat", r"\bcat|became|replaced|gone|fewer|cop(y|ies)|no longer|slice")
+def cache_by_cat(gpu, changed):
+    import torch
+
+    cache, row = bf16(gpu, 16, 4096, 1024), bf16(gpu, 16, 1, 1024)
+
+    def work(i):
+        for _ in range(4):
+            if changed:
+                cache[:, -1:] = row
+            else:
+                torch.cat([cache[:, :-1], row], 1)
+
+    return still(work)
+
+
+@pair("depth-odd", r"became|replaced|gemm|shape|nvjet|kernel")
+def depth_odd(gpu, changed):
+    a, b = bf16(gpu, 4096, 4095 if changed else 4096), bf16(gpu, 4095 if changed else 4096, 4096)
+    return still(lambda i: a @ b)
+
+
+@pair("micro-batches", r"more|fewer|launch|became|batch|shape|instead of")
+def micro_batches(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4, batch=4096)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, foreach=True)
+
+    def step(i):
+        optimizer.zero_grad()
+        for part in x.chunk(4 if changed else 1):
+            model(part).float().square().mean().backward()
+        optimizer.step()
+
+    return step
+
+
+@pair("augment-gone", r"host|augment|CPU|input", "sampled")
+def augment_gone(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+
+    def augment():
+        rows = [[(k * j) % 255 for k in range(200)] for j in range(60)]
+        return sorted(sum(row) for row in rows)
+
+    def work(i):
+        if not changed:
+            augment()
+        model(x)
+
+    return still(work)
+
+
+@pair("print-loss", r"sync|item|wait|DtoH|device-to-host|repr|print|launch")
+def print_loss(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+    work = training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3, foreach=True))
+    sink = open(os.devnull, "w")
+
+    def step(i):
+        loss = work(i)
+        if changed:
+            print(i, loss, file=sink)
+
+    return step
+
+
+@pair("finite-check", r"sync|wait|DtoH|device-to-host|finite|new|more")
+def finite_check(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=6)
+
+    def work(i):
+        y = x
+        for layer in model:
+            y = layer(y)
+            if changed and not torch.isfinite(y).all():
+                raise ValueError("not finite")
+
+    return still(work)
+
+
+@pair("uploads-many", r"cop(y|ies)|HtoD|host-to-device", "profiler")
+def uploads_many(gpu, changed):
+    import torch
+
+    parts = [torch.randn(512) for _ in range(40)]
+    model, x = mlp(torch, gpu, width=1024, layers=2)
+
+    def work(i):
+        if changed:
+            [part.to(gpu.device) for part in parts]
+        else:
+            torch.cat(parts).to(gpu.device)
+        model(x)
+
+    return still(work)
+
+
+@pair("read-back-pinned", r"pinned|pageable|sync|wait|cop(y|ies)")
+def read_back_pinned(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=3, batch=2048)
+    host = gpu.pinned(torch.empty(2048, 2048, dtype=torch.bfloat16))
+
+    def work(i):
+        y = model(x)
+        host.copy_(y, non_blocking=True) if changed else y.cpu()
+
+    return still(work)
+
+
+@pair("graph-training", r"graph")
+def graph_training(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=256, layers=4, batch=128)
+    optimizer = torch.optim.Adam(model.parameters(), capturable=True, foreach=True)
+    work = training(torch, model, x, optimizer)
+    return graphed(gpu, changed, lambda: work(0))
+
+
+@pair("graph-longer", r"launch|kernel|more|became|new|node")
+def graph_longer(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 16, device=gpu.device)
+
+    def work():
+        for _ in range(60 if changed else 30):
+            x.mul_(0.999)
+
+    return graphed(gpu, True, work)
+
+
+@pair("streams-joined", r"overlap|concurren|parallel|same time|stream|serial")
+def streams_joined(gpu, changed):
+    import torch
+
+    x = [torch.randn(1 << 13, device=gpu.device) for _ in range(4)]
+    streams = [torch.cuda.Stream() for _ in x] if gpu.real and not changed else []
+
+    def launch(z):
+        gpu.launch("multiply_add_loop", 16, 256, z, (ctypes.c_longlong, z.numel()), (ctypes.c_int, 40000))
+
+    def step(i):
+        for k, z in enumerate(x):
+            if not streams:
+                launch(z)
+                continue
+            streams[k].wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(streams[k]):
+                launch(z)
+        for stream in streams:
+            torch.cuda.current_stream().wait_stream(stream)
+
+    return step
+
+
+@pair("conv-half", r"f16|half|became|replaced|type|precision")
+def conv_half(gpu, changed):
+    import torch
+
+    dtype = torch.float16 if changed else torch.float32
+    layer = torch.nn.Conv2d(128, 128, 3, padding=1).to(gpu.device, dtype)
+    x = torch.randn(32, 128, 56, 56, device=gpu.device, dtype=dtype)
+    return still(lambda i: layer(layer(x)))
+
+
+@pair("int8-product", r"int8|became|replaced|type|i8|s8")
+def int8_product(gpu, changed):
+    import torch
+
+    x = torch.randint(-9, 9, (4096, 4096), device=gpu.device, dtype=torch.int8)
+    y = bf16(gpu, 4096, 4096)
+    return still(lambda i: torch._int_mm(x, x) if changed else y @ y)
+
+
+@pair("width-more", r"shape|width|larger|batch", "profiler")
+def width_more(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=3072 if changed else 2048, layers=4, batch=4096)
+    return still(lambda i: model(x))
+
+
+@pair("vocabulary-larger", r"gemm|nvjet|slower|longer|shape|takes|larger|grid|became|replaced")
+def vocabulary_larger(gpu, changed):
+    x, weight = bf16(gpu, 1024, 2048), bf16(gpu, 2048, 64000 if changed else 32000)
+    return still(lambda i: (x @ weight).argmax(-1))
+
+
+@pair("image-larger", r"shape|image|larger|batch", "profiler")
+def image_larger(gpu, changed):
+    import torch
+
+    size = 96 if changed else 64
+    layers = torch.nn.Sequential(*[torch.nn.Conv2d(64, 64, 3, padding=1) for _ in range(3)]).to(gpu.device, torch.bfloat16)
+    x = bf16(gpu, 32, 64, size, size)
+    return still(lambda i: layers(x))
+
+
+@pair("dropout-gone", r"gone|no longer|dropout|fewer|removed|became|replaced")
+def dropout_gone(gpu, changed):
+    import torch
+
+    x = bf16(gpu, 8192, 2048)
+
+    def work(i):
+        y = torch.nn.functional.gelu(x)
+        if not changed:
+            y = torch.nn.functional.dropout(y, 0.1)
+        y.sum(-1)
+
+    return still(work)
+
+
+@pair("average-new", r"new|more|added|lerp|launch|foreach|multi_tensor")
+def average_new(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=4, batch=2048)
+    work = training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3, foreach=True))
+    weights = [p.detach() for p in model.parameters()]
+    average = [w.clone() for w in weights]
+
+    def step(i):
+        work(i)
+        if changed:
+            torch._foreach_lerp_(average, weights, 0.01)
+
+    return step
+
+
+@pair("clip-by-loop", r"sync|launch|fewer|became|wait|replaced|item")
+def clip_by_loop(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=6)
+
+    def step(i):
+        model.zero_grad()
+        model(x).float().square().mean().backward()
+        if changed:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        elif sum(p.grad.norm().item() ** 2 for p in model.parameters()) > 1e9:
+            raise ValueError("too large")
+
+    return step
+
+
+@pair("metrics-on-host", r"host|CPU|metric", "sampled")
+def metrics_on_host(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+    history = list(range(4000))
+
+    def metrics():
+        return {name: sum(v * k for k, v in enumerate(history)) for name in ("mean", "median", "p90", "p99")}
+
+    def work(i):
+        model(x)
+        if changed:
+            metrics()
+
+    return still(work)
+
+
+@pair("sleep-gone", r"host|CPU|sleep")
+def sleep_gone(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+
+    def work(i):
+        model(x)
+        if not changed:
+            time.sleep(0.001)
+
+    return still(work)
+
+
+@pair("log-to-disk", r"host|CPU|write|disk|sync")
+def log_to_disk(gpu, changed):
+    import tempfile
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+    log = tempfile.TemporaryFile("w")
+
+    def work(i):
+        model(x)
+        if changed:
+            for k in range(20):
+                log.write(json.dumps({"step": i, "part": k, "values": list(range(200))}))
+            log.flush()
+
+    return still(work)
+
+
+@pair("allocations-gone", r"alloc|free|memory")
+def allocations_gone(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+
+    def work(i):
+        if not changed:
+            for _ in range(3):
+                gpu.free(gpu.allocate(8 << 20))
+        model(x)
+
+    return still(work)
+
+
+@pair("module-load-gone", r"compil|module|load")
+def module_load_gone(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+    code = gpu.compile('extern "C" __global__ void g(float *x) { x[threadIdx.x] *= 2; }') if gpu.real else None
+
+    def work(i):
+        if not changed and code:
+            gpu.unload(gpu.load(code))
+        model(x)
+
+    return still(work)
+
+
+@pair("clock-locked-attention", r"clock|GHz|MHz", "clock")
+def clock_locked_attention(gpu, changed):
+    import torch
+
+    q, k, v = (bf16(gpu, 8, 16, 2048, 64) for _ in range(3))
+    return still(lambda i: torch.nn.functional.scaled_dot_product_attention(q, k, v))
+
+
+@pair("shared-train", SHARED, "shared")
+def shared_train(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=3, batch=4096)
+    return training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3, foreach=True))
+
+
+@pair("kernel-blocks", r"multiply_add_loop|grid|blocks")
+def kernel_blocks(gpu, changed):
+    return looping(gpu, 800, 24 if changed else gpu.processors * 4)
+
+
+@pair("kernel-exchanged", r"became|replaced|fused_chain|new")
+def kernel_exchanged(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 22, device=gpu.device)
+    y = torch.empty_like(x)
+
+    def step(i):
+        if changed:
+            gpu.launch("fused_chain", gpu.processors * 8, 256, x, y, (ctypes.c_longlong, x.numel()), (ctypes.c_int, 200))
+        else:
+            gpu.launch("multiply_add_loop", gpu.processors * 8, 256, x, (ctypes.c_longlong, x.numel()), (ctypes.c_int, 100))
+        y.mul_(0.999)
+
+    return step
+
+
+@pair("zeros-new", r"new|fill|zero|memset|more|added|set")
+def zeros_new(gpu, changed):
+    import torch
+
+    x = bf16(gpu, 8192, 4096)
+
+    def work(i):
+        if changed:
+            torch.zeros(1 << 26, device=gpu.device)
+        torch.sigmoid(x)
+
+    return still(work)
+
+
+@pair("contiguous-gone", r"gone|no longer|fewer|cop(y|ies)|contiguous|removed|became|replaced")
+def contiguous_gone(gpu, changed):
+    x, weight = bf16(gpu, 4096, 4096), bf16(gpu, 4096, 4096)
+    return still(lambda i: x @ (weight.t() if changed else weight.t().contiguous()))
+
+
+@pair("upload-bytes", r"cop(y|ies)|HtoD|host-to-device|bytes")
+def upload_bytes(gpu, changed):
+    import torch
+
+    host = gpu.pinned(torch.randint(0, 255, (64, 3, 224, 224), dtype=torch.uint8 if changed else torch.float32))
+    return still(lambda i: host.to(gpu.device, non_blocking=True).to(torch.bfloat16).mul_(1 / 255))
+
+
+@pair("upload-exposed", r"cop(y|ies)|overlap|hidden|exposed")
+def upload_exposed(gpu, changed):
+    import torch
+
+    host = gpu.pinned(torch.randn(1 << 22))
+    target = torch.empty(1 << 22, device=gpu.device)
+    model, x = mlp(torch, gpu, width=2048, layers=4, batch=4096)
+    stream = torch.cuda.Stream() if gpu.real else None
+
+    def work(i):
+        if changed or not stream:
+            target.copy_(host, non_blocking=True)
+        else:
+            with torch.cuda.stream(stream):
+                target.copy_(host, non_blocking=True)
+        model(x)
+
+    return still(work)
+
+
+@pair("recurrent-cells", r"launch|fewer|became|replaced|rnn|lstm|cudnn")
+def recurrent_cells(gpu, changed):
+    import torch
+
+    layer, cell = torch.nn.LSTM(512, 512).to(gpu.device), torch.nn.LSTMCell(512, 512).to(gpu.device)
+    x = torch.randn(32, 64, 512, device=gpu.device)
+
+    def work(i):
+        if changed:
+            layer(x)
+            return
+        state = None
+        for part in x:
+            state = cell(part, state)
+
+    return still(work)
+
+
+@pair("zero-by-tensor", r"became|replaced|fewer|more|launch|multi_tensor|instead of")
+def zero_by_tensor(gpu, changed):
+    import torch
+
+    parts = [torch.randn(1 << 14, device=gpu.device) for _ in range(60)]
+
+    def work(i):
+        if changed:
+            [part.zero_() for part in parts]
+        else:
+            torch._foreach_zero_(parts)
+
+    return still(work)
+
+
+@pair("same-attention", SAME)
+def same_attention(gpu, changed):
+    import torch
+
+    q, k, v = (bf16(gpu, 8, 16, 2048, 64) for _ in range(3))
+    return still(lambda i: torch.nn.functional.scaled_dot_product_attention(q, k, v))
+
+
+@pair("same-launches", SAME)
+def same_launches(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 12, device=gpu.device)
+    return still(lambda i: [x.mul_(0.999) for _ in range(100)])
+
+
+@pair("same-input", SAME)
+def same_input(gpu, changed):
+    import torch
+
+    host, model_and_x = gpu.pinned(torch.randn(1 << 21)), mlp(torch, gpu, width=2048, layers=3, batch=4096)
+    model, x = model_and_x
+
+    def work(i):
+        host.to(gpu.device, non_blocking=True)
+        model(x).float().mean().item()
+
+    return still(work)
+
+
 STEPS = 8
 
 

@@ -4,36 +4,14 @@ A script's prepare(fixed) returns the loop of the program, which takes the numbe
 programs take the argument 1 for the fixed one and print the nanoseconds of a turn. The scripts were
 written from the list of faults, before the rules were read; docs/holdout.md has the protocol."""
 
-import importlib
 import os
-import sys
+from functools import partial
+
+import scripts
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "set2")
-STEPS = 60
-
-
-def script(name):
-    def prepare(fixed):
-        return prepare.load().prepare(fixed)
-
-    def load():
-        if FOLDER not in sys.path:
-            sys.path.insert(0, FOLDER)
-        module = importlib.import_module(name)
-        prepare.steps = getattr(module.prepare, "steps", STEPS)
-        return module
-
-    prepare.__name__, prepare.load, prepare.takes_turns = name, load, True
-    return prepare
-
-
-def cuda(name):
-    def prepare(_):
-        raise NotImplementedError(name)
-
-    prepare.__name__, prepare.source = name, os.path.join(FOLDER, name + ".cu")
-    return prepare
-
+STEPS = scripts.STEPS
+script, cuda = partial(scripts.script, FOLDER), partial(scripts.cuda, FOLDER)
 
 LAUNCHES = ["launch-bound", "tiny-kernels", "host-bound"]
 

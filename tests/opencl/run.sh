@@ -80,7 +80,7 @@ is_sound() {
         is 0 "SELECT count(*) FROM activity a JOIN call c ON a.correlation = c.correlation
             JOIN queue q ON a.queue = q.id JOIN thread t ON c.thread = t.id AND t.process = q.process
             WHERE a.start < c.start - 2 * $error" &&
-        grep -qx 'lost      nothing' "$scratch/summary"
+        { grep -qx 'lost      nothing' "$scratch/summary" || { cat "$scratch/summary"; false; }; }
 }
 
 in_steps() {
@@ -92,6 +92,12 @@ in_steps() {
         is 4096 "SELECT min(bytes) FROM activity WHERE kind = 'copy'" &&
         is 0 "SELECT sum(CASE operation WHEN 'alloc' THEN bytes ELSE -bytes END) FROM memory" &&
         is 4096 "SELECT sum(bytes) FROM memory WHERE operation = 'alloc'" && is 1 "SELECT count(*) FROM device"
+}
+# The driver of PoCL does not say which size it chooses.
+in_groups() {
+    run_both 0 groups 30 && is_sound &&
+        is 30 "SELECT count(*) FROM activity WHERE name = 'required' AND (grid_x, block_x) = (32, 32)" &&
+        is 30 "SELECT count(*) FROM activity WHERE name = 'add_one' AND (grid_x, block_x) = ($1, $2)"
 }
 in_many() { run_both 0 many 20000 && has_kernels add_one && is_sound; }
 with_info() { run_both 0 info && has_kernels triple && is_sound; }
@@ -181,6 +187,9 @@ with_timer() { stand_in timer && has_all && is_sound; }
 with_wrong_timer() { stand_in wrongtimer && has_all && is_sound; }
 with_an_old_driver() { stand_in old && has_all && is_sound; }
 without_layers() { stand_in nolayers && is 0 "SELECT count(*) FROM call"; }
+standin_groups() {
+    STANDIN='' LD_LIBRARY_PATH=$scratch/standin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} in_groups 8 128
+}
 check "a stand-in" fine
 check "a driver that refuses profiling" refused
 check "a driver without times" without_times
@@ -189,6 +198,7 @@ check "a driver with a timer" with_timer
 check "a timer of another clock" with_wrong_timer
 check "a driver of OpenCL 1.2" with_an_old_driver
 check "a loader without layers" without_layers
+check "a driver that chooses work-group sizes" standin_groups
 
 # ---- with a driver
 
@@ -205,6 +215,7 @@ if [ "$(value "SELECT count(*) FROM meta WHERE key = 'opencl.recorded'")" != 1 ]
 fi
 
 check "steps of a program" in_steps
+check "work-group sizes that the driver chooses" in_groups 0 0
 check "twenty thousand kernels without a wait" in_many
 check "what the API answers about queues and events" with_info
 check "events, callbacks and two queues" with_events

@@ -117,6 +117,7 @@ static cl_int driver_clGetDeviceIDs(cl_platform_id a, cl_bitfield b, cl_uint cou
 static cl_int driver_clGetDeviceInfo(cl_device_id a, INFO_PARAMETERS) {
     static const cl_bitfield type = CL_DEVICE_TYPE_GPU;
     static const cl_uint units = 7;
+    static const cl_platform_id the_platform = &platform;
     (void)a;
     switch (what) {
     case CL_DEVICE_NAME:
@@ -129,6 +130,10 @@ static cl_int driver_clGetDeviceInfo(cl_device_id a, INFO_PARAMETERS) {
         return GIVE(type);
     case CL_DEVICE_MAX_COMPUTE_UNITS:
         return GIVE(units);
+    case CL_DEVICE_PLATFORM:
+        return GIVE(the_platform);
+    case CL_DEVICE_EXTENSIONS:
+        return GIVE_TEXT("cl_khr_suggested_local_work_size_not cl_khr_suggested_local_work_size");
     default:
         return CL_INVALID_VALUE;
     }
@@ -221,6 +226,23 @@ static cl_kernel driver_clCreateKernel(cl_program a, const char *name, cl_int *e
 static cl_int driver_clGetKernelInfo(cl_kernel kernel, INFO_PARAMETERS) {
     return what == CL_KERNEL_FUNCTION_NAME ? GIVE_TEXT(kernel->name) : CL_INVALID_VALUE;
 }
+static cl_int driver_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id a, INFO_PARAMETERS) {
+    size_t group[3] = {strcmp(kernel->name, "required") == 0 ? 32 : 0, 1, 1};
+    (void)a;
+    return what == CL_KERNEL_COMPILE_WORK_GROUP_SIZE ? GIVE(group) : CL_INVALID_VALUE;
+}
+static cl_int suggest(cl_command_queue a, cl_kernel b, cl_uint dimensions, const size_t *offset,
+                      const size_t *global, size_t *group) {
+    (void)a, (void)b, (void)offset;
+    for (cl_uint i = 0; i < dimensions; i++)
+        group[i] = global[i] < 128 ? global[i] : 128;
+    return CL_SUCCESS;
+}
+static void *driver_clGetExtensionFunctionAddressForPlatform(cl_platform_id a, const char *name) {
+    (void)a;
+    return strcmp(name, "clGetKernelSuggestedLocalWorkSizeKHR") == 0 ? (void *)(uintptr_t)suggest
+                                                                     : NULL;
+}
 static cl_int driver_clSetKernelArg(cl_kernel kernel, cl_uint at, size_t bytes, const void *value) {
     if (at == 0 && bytes == sizeof kernel->argument)
         memcpy(&kernel->argument, value, bytes);
@@ -255,9 +277,10 @@ static cl_int driver_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel ke
     cl_ulong queued = device_time();
     (void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
     for (unsigned i = 0; i < 1024; i++)
-        kernel->argument->data[i] = strcmp(kernel->name, "triple") == 0
-                                        ? kernel->argument->data[i] * 3
-                                        : kernel->argument->data[i] + 1;
+        kernel->argument->data[i] =
+            strcmp(kernel->name, "triple") == 0     ? kernel->argument->data[i] * 3
+            : strcmp(kernel->name, "required") == 0 ? kernel->argument->data[i] + 2
+                                                    : kernel->argument->data[i] + 1;
     return complete(queue, queued, event);
 }
 static cl_int driver_clEnqueueReadBuffer(cl_command_queue queue, cl_mem memory, cl_bool a, size_t b,
@@ -338,6 +361,8 @@ static cl_int driver_clGetDeviceAndHostTimer(cl_device_id a, cl_ulong *of_device
     X(clReleaseProgram)                                                                            \
     X(clCreateKernel)                                                                              \
     X(clGetKernelInfo)                                                                             \
+    X(clGetKernelWorkGroupInfo)                                                                    \
+    X(clGetExtensionFunctionAddressForPlatform)                                                    \
     X(clSetKernelArg)                                                                              \
     X(clReleaseKernel)                                                                             \
     X(clEnqueueNDRangeKernel)                                                                      \

@@ -21,11 +21,13 @@
 
 #include "abi/opencl.h"
 
-enum { N = 1024 };
+enum { N = 1024, INVALID_WORK_GROUP_SIZE = -54 };
 
 static const char source[] =
     "kernel void triple(global float *x) { x[get_global_id(0)] *= 3.0f; }\n"
     "kernel void add_one(global float *x) { x[get_global_id(0)] += 1.0f; }\n"
+    "kernel __attribute__((reqd_work_group_size(32, 1, 1)))\n"
+    "void required(global float *x) { x[get_global_id(0)] += 2.0f; }\n"
     "kernel void spin(global float *x, int n) { float v = x[get_global_id(0)];\n"
     "  for (int i = 0; i < n; i++) v = v * 1.0000001f + 1e-9f; x[get_global_id(0)] = v; }\n";
 
@@ -142,14 +144,22 @@ static void release_queue(cl_command_queue queue) {
     check(CL(clReleaseCommandQueue, cl_int, cl_command_queue)(queue), "clReleaseCommandQueue");
 }
 
-static void launch(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *waits,
-                   cl_event *event) {
+static void launch_groups(cl_command_queue queue, cl_kernel kernel, const size_t *local,
+                          cl_uint count, const cl_event *waits, cl_event *event) {
     static cl_int (*enqueue)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
                              const size_t *, cl_uint, const cl_event *, cl_event *);
-    size_t global = N, local = 64;
+    size_t global = N;
     if (!enqueue)
         enqueue = (__typeof__(enqueue))symbol("clEnqueueNDRangeKernel");
-    check(enqueue(queue, kernel, 1, NULL, &global, &local, count, waits, event), "a launch");
+    cl_int result = enqueue(queue, kernel, 1, NULL, &global, local, count, waits, event);
+    if (result == INVALID_WORK_GROUP_SIZE && !local) /* PoCL, if the kernel requires a size */
+        result = enqueue(queue, kernel, 1, NULL, &global, &(size_t){32}, count, waits, event);
+    check(result, "a launch");
+}
+
+static void launch(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *waits,
+                   cl_event *event) {
+    launch_groups(queue, kernel, &(size_t){64}, count, waits, event);
 }
 
 static void finish(cl_command_queue queue) {
@@ -625,6 +635,25 @@ static void served(unsigned count) {
     tear_down(&setup);
 }
 
+/* Launches that leave the work-group size to the driver, or to the kernel. */
+static void groups(unsigned count) {
+    struct setup setup = set_up();
+    cl_command_queue queue = create_queue(&setup, 0);
+    cl_kernel required = create_kernel(setup.program, "required");
+    float values[N] = {0};
+    set_argument(required, 0, sizeof setup.buffer, &setup.buffer);
+    transfer(queue, setup.buffer, true, true, values, NULL);
+    for (unsigned i = 0; i < count; i++) {
+        launch_groups(queue, required, NULL, 0, NULL, NULL);
+        launch_groups(queue, setup.add_one, NULL, 0, NULL, NULL);
+    }
+    transfer(queue, setup.buffer, false, true, values, NULL);
+    printf("value %g\n", (double)values[N - 1]);
+    CL(clReleaseKernel, cl_int, cl_kernel)(required);
+    release_queue(queue);
+    tear_down(&setup);
+}
+
 static const struct {
     const char *name;
     void (*run)(unsigned);
@@ -646,6 +675,7 @@ static const struct {
     {"command-buffers", command_buffers},
     {"served", served},
     {"timed", timed},
+    {"groups", groups},
 };
 
 int main(int argc, char **argv) {

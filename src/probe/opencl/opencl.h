@@ -92,6 +92,9 @@ struct opencl_device {
     struct spool_device description; /* without the texts */
     char name[128], vendor[64];
     bool is_cpu, has_timer, profiles;
+    /* clGetKernelSuggestedLocalWorkSizeKHR(), or NULL */
+    cl_int (*suggest)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
+                      size_t *);
     bool announced;            /* in the lane of opencl_events.c, with its lock */
     struct opencl_clock clock; /* likewise */
 };

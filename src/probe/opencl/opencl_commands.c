@@ -208,11 +208,72 @@ static uint32_t clamp(size_t number) {
     return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
 }
 
-/* Work-group sizes that the driver chooses are unknown, and so is the number of groups. */
-static void set_kernel(struct opencl_command *command, cl_kernel kernel, cl_uint dimensions,
-                       const size_t *global, const size_t *local) {
+/* The work-group size of a launch that leaves it to the driver: what the kernel requires, or what
+ * the driver suggests (cl_khr_suggested_local_work_size). */
+static bool query_group(const struct opencl_device *device, cl_command_queue queue,
+                        cl_kernel kernel, cl_uint dimensions, const size_t *global,
+                        size_t group[3]) {
+    cl_int (*query)(cl_kernel, cl_device_id, cl_uint, size_t, void *, size_t *) =
+        (__typeof__(query))(uintptr_t)opencl_next[OPENCL_AT_clGetKernelWorkGroupInfo];
+    if (query &&
+        query(kernel, device->handle, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, 3 * sizeof *group, group,
+              NULL) == CL_SUCCESS &&
+        group[0])
+        return true;
+    group[0] = group[1] = group[2] = 1;
+    return device->suggest &&
+           device->suggest(queue, kernel, dimensions, NULL, global, group) == CL_SUCCESS &&
+           group[0];
+}
+
+/* Likewise, from an earlier launch where possible. */
+static bool chosen_group(const struct opencl_command *command, cl_command_queue queue,
+                         cl_kernel kernel, cl_uint dimensions, const size_t *global,
+                         size_t group[3]) {
+    enum { KEPT = 1024 };
+    static _Atomic uint32_t lock;
+    static struct chosen {
+        const char *name; /* a later kernel may have the same handle */
+        cl_kernel kernel;
+        size_t global[3], group[3];
+        bool known;
+    } kept[KEPT];
+    const struct opencl_device *device = command->queue.device;
+    struct chosen launch = {.name = command->name, .kernel = kernel};
+    if (!device || dimensions == 0 || dimensions > 3)
+        return false;
+    uint64_t hash = (uintptr_t)kernel;
+    for (cl_uint i = 0; i < dimensions; i++) {
+        launch.global[i] = global[i];
+        hash = (hash ^ global[i]) * 0x9E3779B97F4A7C15u;
+    }
+    struct chosen *slot = &kept[(hash >> 32) % KEPT];
+    if (!lock_acquire(&lock))
+        return false;
+    bool same = slot->kernel == kernel && slot->name == launch.name &&
+                memcmp(slot->global, launch.global, sizeof launch.global) == 0;
+    if (same)
+        launch = *slot;
+    lock_release(&lock);
+    if (!same) {
+        launch.known = query_group(device, queue, kernel, dimensions, global, launch.group);
+        if (lock_acquire(&lock)) {
+            *slot = launch;
+            lock_release(&lock);
+        }
+    }
+    memcpy(group, launch.group, sizeof launch.group);
+    return launch.known;
+}
+
+/* Without a known work-group size, the number of groups is unknown, too. */
+static void set_kernel(struct opencl_command *command, cl_command_queue queue, cl_kernel kernel,
+                       cl_uint dimensions, const size_t *global, const size_t *local) {
+    size_t chosen[3];
     command->kind = OPENCL_KERNEL;
     command->name = kernel_name(kernel);
+    if (global && !local && chosen_group(command, queue, kernel, dimensions, global, chosen))
+        local = chosen;
     for (cl_uint i = 0; i < 3 && global && local; i++) {
         size_t items = i < dimensions ? global[i] : 1, group = i < dimensions ? local[i] : 1;
         if (!group)
@@ -309,10 +370,10 @@ ENQUEUE(clEnqueueNDRangeKernel, "clEnqueueNDRangeKernel", CALL_LAUNCH,
         (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
          const size_t *global, const size_t *local, TAIL),
         (queue, kernel, dimensions, offset, global, local, PASS),
-        set_kernel(command, kernel, dimensions, global, local))
+        set_kernel(command, queue, kernel, dimensions, global, local))
 ENQUEUE(clEnqueueTask, "clEnqueueTask", CALL_LAUNCH,
         (cl_command_queue queue, cl_kernel kernel, TAIL), (queue, kernel, PASS),
-        set_kernel(command, kernel, 1, &(size_t){1}, &(size_t){1}))
+        set_kernel(command, queue, kernel, 1, &(size_t){1}, &(size_t){1}))
 ENQUEUE(clEnqueueNativeKernel, "clEnqueueNativeKernel", CALL_LAUNCH,
         (cl_command_queue queue, void (*function)(void *), void *a, size_t b, cl_uint c,
          const cl_mem *d, const void **e, TAIL),

@@ -56,6 +56,29 @@ static bool allows_profiling(cl_device_id device) {
            (supported & CL_QUEUE_PROFILING_ENABLE);
 }
 
+/* With the lock. */
+static bool has_extension(cl_device_id device, const char *name) {
+    static char list[1 << 15];
+    const char *at = list;
+    size_t length = strlen(name);
+    if (opencl_device_info(device, CL_DEVICE_EXTENSIONS, sizeof list - 1, list) != CL_SUCCESS)
+        return false;
+    while ((at = strstr(at, name)) && at[length] && at[length] != ' ')
+        at += length;
+    return at != NULL;
+}
+
+static void *find_suggest(cl_device_id device) {
+    void *(*find)(cl_platform_id, const char *) = (__typeof__(find))(uintptr_t)
+        opencl_next[OPENCL_AT_clGetExtensionFunctionAddressForPlatform];
+    cl_platform_id platform = NULL;
+    return find && has_extension(device, "cl_khr_suggested_local_work_size") &&
+                   opencl_device_info(device, CL_DEVICE_PLATFORM, sizeof platform, &platform) ==
+                       CL_SUCCESS
+               ? find(platform, "clGetKernelSuggestedLocalWorkSizeKHR")
+               : NULL;
+}
+
 static void describe(struct opencl_device *device, cl_device_id handle, uint32_t number) {
     struct spool_device *to = &device->description;
     device->handle = handle;
@@ -76,6 +99,7 @@ static void describe(struct opencl_device *device, cl_device_id handle, uint32_t
     to->is_cpu = device->is_cpu;
     device->has_timer = has_timer(handle);
     device->profiles = allows_profiling(handle);
+    device->suggest = (__typeof__(device->suggest))(uintptr_t)find_suggest(handle);
 }
 
 static struct opencl_device *find_device(cl_device_id handle) {

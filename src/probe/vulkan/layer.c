@@ -69,6 +69,11 @@ bool vulkan_probe_by_dispatch(void) {
     return probe && probe->options.vulkan_dispatches;
 }
 
+/* The last access to an entry: from then on another thread may fill it in. */
+static void release_entry(void *_Atomic *key) {
+    atomic_store_explicit(key, NULL, memory_order_release);
+}
+
 /* ---- Instances --------------------------------------------------------------------------- */
 
 /* Searches a chain of structures for the loader's with this function. */
@@ -143,7 +148,7 @@ static void destroy_instance(vk_instance handle, const void *allocator) {
     if (!instance)
         return;
     void (*destroy)(vk_instance, const void *) = instance->next.vkDestroyInstance;
-    *instance = (struct vulkan_instance){.key = NULL};
+    release_entry(&instance->key);
     destroy(handle, allocator);
 }
 
@@ -295,7 +300,8 @@ void probe_vkDestroyDevice(vk_device handle, const void *allocator) {
         vulkan_queries_destroy(device);
     }
     void (*destroy)(vk_device, const void *) = device->next.vkDestroyDevice;
-    memset(device, 0, sizeof *device);
+    device->records = false;
+    release_entry(&device->key);
     destroy(handle, allocator);
 }
 

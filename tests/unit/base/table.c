@@ -60,6 +60,36 @@ TEST(a_table_too_wide_cuts_its_flexible_column_only) {
     table_finish(&table);
 }
 
+TEST(cells_that_differ_late_are_cut_in_the_middle) {
+    struct table table = {0};
+    table_column(&table, "kernel", TABLE_FLEXIBLE);
+    table_cell(&table, TEXT("elementwise_kernel<128, 4, gpu_kernel_impl<MulFunctor<float>>>"));
+    table_cell(&table, TEXT("elementwise_kernel<128, 4, gpu_kernel_impl<AddFunctor<float>>>"));
+    table_cell(&table, TEXT("elementwise_kernel<128, 4, gpu_kernel_impl<AddFunctor<float>>>"));
+    table_cell(&table, TEXT("elementwise_kernel<128, 2, ñ>"));
+    table_cell(&table, TEXT("reduce_kernel<512, 1, ReduceOp<float, MeanOps<float, float>>>"));
+    CHECK_STRING(
+        written(&table, TABLE_TEXT, &(struct table_layout){.width = 36, .no_header = true}),
+        "elementwise_kernel…MulFunctor<float…\n"
+        "elementwise_kernel…AddFunctor<float…\n"
+        "elementwise_kernel…AddFunctor<float…\n"
+        "elementwise_kernel<128, 2, ñ>\n"
+        "reduce_kernel<512, 1, ReduceOp<floa…\n");
+    table_finish(&table);
+}
+
+TEST(a_cell_that_differs_at_its_end_shows_its_end) {
+    struct table table = {0};
+    table_column(&table, "kernel", TABLE_FLEXIBLE);
+    table_cell(&table, TEXT("matmul_bf16xbf16xmxfp4_16x128x256x1.swiglu"));
+    table_cell(&table, TEXT("matmul_bf16xbf16xmxfp4_16x128x256x1"));
+    CHECK_STRING(
+        written(&table, TABLE_TEXT, &(struct table_layout){.width = 30, .no_header = true}),
+        "matmul_bf16xbf1…8x256x1.swiglu\n"
+        "matmul_bf16xbf1…4_16x128x256x1\n");
+    table_finish(&table);
+}
+
 TEST(two_flexible_columns_share_the_cut) {
     struct table table = {0};
     table_column(&table, "a", TABLE_FLEXIBLE);
