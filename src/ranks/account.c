@@ -87,25 +87,33 @@ static void find_contradictions(struct job *job) {
     }
 }
 
-static const struct job *sorted_job;
-static int by_arrival(const void *a, const void *b) {
-    const struct collective *x = &sorted_job->collectives[*(const size_t *)a];
-    const struct collective *y = &sorted_job->collectives[*(const size_t *)b];
-    if (x->last_arrival != y->last_arrival)
-        return x->last_arrival < y->last_arrival ? -1 : 1;
-    return *(const size_t *)a < *(const size_t *)b ? -1 : 1;
+struct arrival {
+    int64_t time;
+    size_t collective;
+};
+
+static int by_time(const void *a, const void *b) {
+    const struct arrival *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return x->collective < y->collective ? -1 : 1;
 }
 
 static bool find_shared(struct job *job, struct status *status) {
+    struct arrival *order = memory_allocate(job->collective_count + 1, sizeof *order, status);
     job->shared = memory_allocate(job->collective_count + 1, sizeof *job->shared, status);
-    if (!job->shared)
+    if (!order || !job->shared) {
+        memory_free(order);
         return false;
+    }
     for (size_t i = 0; i < job->collective_count; i++)
         if (job->collectives[i].count == job->rank_count &&
             job->collectives[i].dependence == DEPENDS_ALL)
-            job->shared[job->shared_count++] = i;
-    sorted_job = job;
-    qsort(job->shared, job->shared_count, sizeof *job->shared, by_arrival);
+            order[job->shared_count++] = (struct arrival){job->collectives[i].last_arrival, i};
+    qsort(order, job->shared_count, sizeof *order, by_time);
+    for (size_t i = 0; i < job->shared_count; i++)
+        job->shared[i] = order[i].collective;
+    memory_free(order);
     return true;
 }
 
@@ -160,8 +168,9 @@ static bool account_rank(struct job *job, struct rank *rank, uint32_t number,
         ok = intervals_add(&moving, MAX(event->start, clock_local(job, rank, release)), event->end,
                            status);
     }
-    ok = ok && intervals_sort(&moving, status) && intervals_sort(&unmatched, status) &&
-         intervals_subtract(&unmatched, &moving, &silent, status) &&
+    intervals_sort(&moving);
+    intervals_sort(&unmatched);
+    ok = ok && intervals_subtract(&unmatched, &moving, &silent, status) &&
          intervals_subtract(&rank->copies, &rank->compute, &alone, status) &&
          intervals_subtract(&alone, &rank->communication, &exposed_copy, status);
     if (ok) {
@@ -231,4 +240,11 @@ bool job_find_steps(struct job *job, struct status *status) {
         return true;
     }
     return true;
+}
+
+int64_t job_step_time(const struct job *job, int64_t of) {
+    if (job->steps.count == 0 || job->shared_count < 2)
+        return 0;
+    return (int64_t)llround((double)of * (double)job->steps.period /
+                            (double)(job->shared_count - 1));
 }

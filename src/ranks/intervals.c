@@ -26,8 +26,7 @@ static int by_start(const void *a, const void *b) {
 }
 
 /* Sorts intervals that were added in any order, and merges those that touch. */
-bool intervals_sort(struct intervals *set, struct status *status) {
-    (void)status;
+void intervals_sort(struct intervals *set) {
     size_t kept = 0;
     bool sorted = true;
     for (size_t i = 1; i < set->count && sorted; i++)
@@ -41,7 +40,6 @@ bool intervals_sort(struct intervals *set, struct status *status) {
             set->list[kept++] = set->list[i];
     }
     set->count = kept;
-    return true;
 }
 
 bool intervals_subtract(const struct intervals *from, const struct intervals *what,

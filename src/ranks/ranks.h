@@ -2,8 +2,8 @@
  *
  * A job holds no trace. Each rank is read from its trace once (job_add), which may then be closed:
  * of a rank only its communication, its exposed communication and what its host did are kept, so
- * that a job of many ranks fits into memory. job_finish_reading() matches the collectives, aligns
- * the clocks and accounts for the time.
+ * that a job of many ranks fits into memory. job_join() matches the collectives, aligns the
+ * clocks and accounts for the time.
  *
  *   struct job job = {0};
  *   ok = job_add(&job, trace, "rank0.ridge", &status) && ... && job_join(&job, &status);
@@ -193,6 +193,9 @@ static inline struct text job_text(const struct job *job, uint32_t name) {
 /* Ranks that the job should have and that were not read: the nth; -1: there are no more. */
 int64_t job_missing(const struct job *job, size_t nth);
 
+/* The part of a time of the whole window that falls on a step; 0 without steps. */
+int64_t job_step_time(const struct job *job, int64_t of);
+
 int64_t clock_aligned(const struct job *job, const struct rank *rank, int64_t time);
 int64_t clock_local(const struct job *job, const struct rank *rank, int64_t aligned);
 bool clock_is_aligned(const struct job *job, const struct rank *rank);
@@ -210,10 +213,9 @@ bool job_account(struct job *job, struct status *status);
 bool job_find_steps(struct job *job, struct status *status);
 bool job_find_stragglers(struct job *job, struct status *status);
 
-/* Sets of intervals. */
+/* Sets of intervals. Intervals may be added in any order; sort them afterwards. */
 bool intervals_add(struct intervals *set, int64_t start, int64_t end, struct status *status);
-/* Adds an interval that starts no earlier than the last one. */
-bool intervals_sort(struct intervals *set, struct status *status);
+void intervals_sort(struct intervals *set);
 bool intervals_subtract(const struct intervals *from, const struct intervals *what,
                         struct intervals *result, struct status *status);
 int64_t intervals_overlap(const struct intervals *set, const struct intervals *other,

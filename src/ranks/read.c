@@ -24,7 +24,7 @@
 struct reading {
     struct job *job;
     struct trace *trace;
-    uint32_t source;        /* name of the file */
+    struct text source;     /* name of the file */
     size_t first;           /* the first rank of this trace in job->ranks */
     uint32_t *process_rank; /* by process: index in job->ranks, or NO_RANK */
     uint32_t *session_rank; /* by session: its only rank, or NO_RANK */
@@ -74,11 +74,12 @@ static bool find_rank(struct reading *reading, uint32_t session, int64_t number,
     *rank = (struct rank){.number = number,
                           .local = -1,
                           .world = number_of(trace_session_meta(trace, session, META_WORLD_SIZE)),
-                          .source = reading->source,
                           .is_cut = session_is_cut(trace, session),
                           .clock = session, /* until the clocks are aligned */
                           .span = {INT64_MAX, INT64_MIN}};
-    return name_of(reading, trace_session_meta(trace, session, META_HOST), &rank->host);
+    struct text file = trace_session_meta(trace, session, META_SOURCE_FILE);
+    return name_of(reading, file.length ? file : reading->source, &rank->source) &&
+           name_of(reading, trace_session_meta(trace, session, META_HOST), &rank->host);
 }
 
 static bool place_process(struct reading *reading, uint32_t process, bool *ranked) {
@@ -423,17 +424,15 @@ static int by_start(const void *a, const void *b) {
 }
 
 /* Sorts what was read of communication: what the host did is judged by it. */
-static bool sort_communication(struct reading *reading) {
+static void sort_communication(struct reading *reading) {
     for (size_t i = reading->first; i < reading->job->rank_count; i++) {
         struct rank *rank = &reading->job->ranks[i];
         if (rank->event_count)
             qsort(rank->events, rank->event_count, sizeof *rank->events, by_start);
-        if (!intervals_sort(&rank->communication, reading->status) ||
-            !intervals_sort(&rank->compute, reading->status) ||
-            !intervals_sort(&rank->copies, reading->status))
-            return false;
+        intervals_sort(&rank->communication);
+        intervals_sort(&rank->compute);
+        intervals_sort(&rank->copies);
     }
-    return true;
 }
 
 /* A rank without kernels whose thread states were not recorded computes whenever its main thread
@@ -443,14 +442,14 @@ static bool find_host_compute(struct reading *reading, struct rank *rank, uint32
     bool ok = true;
     if (rank->device || rank->span.start > rank->span.end)
         return true;
-    ok = intervals_sort(&rank->compute, reading->status);
+    intervals_sort(&rank->compute);
     if (rank->compute.count == 0)
         ok = intervals_add(&rank->compute, rank->span.start, rank->span.end, reading->status);
     for (size_t i = 0; ok && i < rank->event_count; i++)
         if (rank->events[i].lane == main || !main)
             ok = intervals_add(&own, rank->events[i].start, rank->events[i].end, reading->status);
-    ok = ok && intervals_sort(&own, reading->status) &&
-         intervals_subtract(&rank->compute, &own, &running, reading->status);
+    intervals_sort(&own);
+    ok = ok && intervals_subtract(&rank->compute, &own, &running, reading->status);
     intervals_finish(&own);
     intervals_finish(&rank->compute);
     rank->compute = running;
@@ -495,7 +494,7 @@ static void drop_empty(struct reading *reading) {
     job->rank_count = kept;
 }
 
-static bool read_all(struct reading *reading, const char *name) {
+static bool read_all(struct reading *reading) {
     struct trace *trace = reading->trace;
     struct status *status = reading->status;
     uint32_t empty;
@@ -508,21 +507,24 @@ static bool read_all(struct reading *reading, const char *name) {
     reading->stack_label = stacks_stand_for(trace, STACK_INNERMOST, status);
     if (!reading->process_rank || !reading->process_main || !reading->process_events ||
         !reading->session_rank || !reading->stack_label || !name_of(reading, TEXT(""), &empty) ||
-        !name_of(reading, text_of(name), &reading->source) || !place_processes(reading))
+        !place_processes(reading))
         return false;
     reading->rank_main = memory_allocate(reading->job->rank_count - reading->first,
                                          sizeof *reading->rank_main, status);
-    if (!reading->rank_main || !read_activities(reading) || !read_ranges(reading) ||
-        !sort_communication(reading))
+    if (!reading->rank_main || !read_activities(reading) || !read_ranges(reading))
         return false;
+    sort_communication(reading);
     find_main_threads(reading);
     return read_host(reading) && finish_ranks(reading);
 }
 
 bool job_add(struct job *job, struct trace *trace, const char *name, struct status *status) {
-    struct reading reading = {
-        .job = job, .trace = trace, .first = job->rank_count, .status = status};
-    bool ok = read_all(&reading, name);
+    struct reading reading = {.job = job,
+                              .trace = trace,
+                              .source = text_of(name),
+                              .first = job->rank_count,
+                              .status = status};
+    bool ok = read_all(&reading);
     if (ok)
         drop_empty(&reading);
     memory_free(reading.process_rank);

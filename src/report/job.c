@@ -192,8 +192,7 @@ static bool say_straggler(const struct job_report *report, size_t index, struct 
         format_duration(rank->cost, cost),
         format_percent((double)rank->cost / (double)job->replayed, part));
     if (job->steps.count)
-        buffer_printf(line, ", %s a step",
-                      format_duration(rank->cost / (int64_t)job->steps.count, step));
+        buffer_printf(line, ", %s a step", format_duration(job_step_time(job, rank->cost), step));
     buffer_byte(line, '.');
     return true;
 }
@@ -314,9 +313,9 @@ static struct value share_of(const struct rank *rank, int64_t part) {
 
 #define RANK(name, ...) SECTION_VALUE(name, struct job_report, struct rank, __VA_ARGS__)
 RANK(rank_number, value_integer(at->number))
-RANK(rank_host, value_text(job_text(of->job, at->host)))
+RANK(rank_host, at->host ? value_text(job_text(of->job, at->host)) : value_unknown())
 RANK(rank_source, value_text(job_text(of->job, at->source)))
-RANK(rank_device, value_text(job_text(of->job, at->device)))
+RANK(rank_device, at->device ? value_text(job_text(of->job, at->device)) : value_none())
 RANK(rank_window, value_integer(at->account.window))
 RANK(rank_compute, share_of(at, at->account.compute))
 RANK(rank_wait, share_of(at, at->account.wait))
@@ -439,9 +438,9 @@ static void write_head(const struct job_report *report, unsigned width, struct o
         buffer_printf(line, ": %s from the first collective that all ranks share to the last",
                       format_duration(job->window.end - job->window.start, length));
     if (job->steps.count)
-        buffer_printf(line, ", %zu steps of %s", job->steps.count,
-                      format_duration(
-                          (job->window.end - job->window.start) / (int64_t)job->steps.count, step));
+        buffer_printf(
+            line, ", %zu steps of %s", job->steps.count,
+            format_duration(job_step_time(job, job->window.end - job->window.start), step));
     buffer_byte(line, '.');
     say(output, width, "", line);
 }
