@@ -406,6 +406,25 @@ struct ridge_program_info {
 RIDGE_API bool ridge_program_describe(const ridge_program *program,
                                       struct ridge_program_info *info);
 
+/* ---- Training ---------------------------------------------------------------------------
+ * Gradients exist of f32, f16 and bf16 tensors. Within a function that is being compiled, the way
+ * back becomes part of its program: forward pass, gradients and update are one plan. Eager
+ * operations are differentiated if they are recorded, between ridge_tape_begin() and
+ * ridge_tape_end(). Where the derivative jumps: relu, abs and clamp as in PyTorch, equal maxima
+ * share the gradient. Integers, comparisons and quantized weights have none; gradients pass
+ * through a product with quantized weights to its other operand. */
+
+/* Gradients of the loss (one float) with respect to `count` parameters, in their sizes and dtypes.
+ * Fails if the loss does not depend on one of them, or if an operation between has no gradient. */
+RIDGE_API bool ridge_gradients(ridge_tensor *loss, ridge_tensor *const *parameters, unsigned count,
+                               ridge_tensor **gradients);
+/* x, through which no gradient passes. */
+RIDGE_API ridge_tensor *ridge_detach(ridge_tensor *x);
+/* Records the eager operations of the device from here on, and keeps their operands; begins anew
+ * if it did already. A recorded operand must not be assigned to before the gradients are taken. */
+RIDGE_API bool ridge_tape_begin(ridge_device *device);
+RIDGE_API bool ridge_tape_end(ridge_device *device);
+
 /* ---- Tracing ---------------------------------------------------------------------------- */
 
 /* Records each launch, kernel, copy, wait and allocation of the device to a .ridge file, with

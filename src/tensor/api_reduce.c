@@ -87,7 +87,9 @@ static bool build_softmax(struct builder *build, const struct operation *operati
         outputs[0] = build_copy(build, x);
         return outputs[0] != NULL;
     }
-    struct tensor *largest = build_reduce(build, OP_REDUCE_MAX, x, 1u << axis);
+    /* The result does not depend on what is subtracted. */
+    struct tensor *largest =
+        build_detached(build, build_reduce(build, OP_REDUCE_MAX, x, 1u << axis));
     struct tensor *powers = build_expression(
         build, OP_EXP, build_expression(build, OP_SUB, x, largest, NULL), NULL, NULL);
     struct tensor *total = build_reduce(build, OP_REDUCE_SUM, powers, 1u << axis);

@@ -137,6 +137,19 @@ struct tensor *build_copy(struct builder *build, struct tensor *x) {
     return x ? elementwise(build, OP_LOAD, x->dtype, &x, 1) : NULL;
 }
 
+struct tensor *build_detached(struct builder *build, struct tensor *x) {
+    struct node_input input;
+    if (!x || !graph_operand(build->graph, x, &input, build->status))
+        return NULL;
+    struct node node = {.kind = NODE_EXPRESSION, .op = OP_LOAD, .dtype = x->dtype};
+    node.shape = x->view;
+    view_set_contiguous(&node.shape);
+    node.input_count = 1;
+    node.inputs = &input;
+    node.parameters.detached = true;
+    return add_node(build, &node);
+}
+
 struct tensor *build_contiguous(struct builder *build, struct tensor *x) {
     if (!x || (view_is_contiguous(&x->view) && build->graph->nodes[x->node].kind != NODE_CONSTANT))
         return x;

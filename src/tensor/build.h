@@ -20,6 +20,8 @@ struct tensor *build_scalar(struct builder *build, enum op op, struct tensor *x,
 struct tensor *build_cast(struct builder *build, struct tensor *x, enum ridge_dtype dtype);
 /* A contiguous copy. */
 struct tensor *build_copy(struct builder *build, struct tensor *x);
+/* x, through which no gradient passes. */
+struct tensor *build_detached(struct builder *build, struct tensor *x);
 /* x itself when it is contiguous and a storage, else a copy. */
 struct tensor *build_contiguous(struct builder *build, struct tensor *x);
 /* The axes of the mask stay, with size 1. */

@@ -51,7 +51,7 @@ static uint64_t hash_view(const struct view *view, uint64_t hash) {
 }
 
 static uint64_t hash_parameters(const struct node_parameters *p, uint64_t hash) {
-    uint64_t words[10] = {0};
+    uint64_t words[11] = {0};
     memcpy(&words[0], &p->value, sizeof p->value);
     memcpy(&words[1], &p->step, sizeof p->step);
     memcpy(&words[2], &p->scale, sizeof p->scale);
@@ -62,6 +62,7 @@ static uint64_t hash_parameters(const struct node_parameters *p, uint64_t hash) 
     words[7] = p->axis;
     words[8] = p->index;
     words[9] = p->flags;
+    words[10] = (uint64_t)p->detached | (uint64_t)p->again << 1;
     return mix(words, sizeof words, hash);
 }
 

@@ -42,6 +42,8 @@ struct node_parameters {
     uint32_t index;     /* input, capture: which one */
     uint32_t flags;     /* attention: causal; rope: interleaved */
     uint32_t alignment; /* input: of its first element's address, bytes: 1..16 */
+    /* Differentiation: no gradient passes; a second node that computes the same. */
+    bool detached, again;
 };
 
 struct node {
@@ -53,6 +55,7 @@ struct node {
     struct node_input *inputs; /* in the graph's arena */
     struct node_parameters parameters;
     uint32_t epoch; /* number of assignments before it */
+    bool returned;  /* an operation returned it: not something that it computed inside */
 };
 
 struct graph {

@@ -71,5 +71,6 @@ void check_misuse(void);
 void check_misuse_of_handles(void); /* a part of the above */
 void check_large(void);
 void check_failing_memory(void);
+void check_gradients(void);
 
 #endif
