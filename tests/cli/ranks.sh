@@ -45,3 +45,4 @@ mkdir empty
 $RIDGE ranks empty
 $RIDGE record --ranks zero -- true
 $RIDGE merge job -o -
+echo "exit status $?"
