@@ -236,12 +236,15 @@ static void scale(int64_t *time, double factor) {
 static void scale_outcome(const struct replay *replay, struct outcome *outcome) {
     if (replay->source.stands_for <= 0 || outcome->before <= 0)
         return;
+    const double sampling_error = 0.05; /* of the gain */
     double factor = (double)replay->source.stands_for / (double)outcome->before;
     char words[OUTCOME_TEXT + 100];
     scale(&outcome->unchanged, factor);
     scale(&outcome->after, factor);
     scale(&outcome->error, factor);
     outcome->before = replay->source.stands_for;
+    outcome->error += (int64_t)(sampling_error * (double)llabs(outcome->before - outcome->after));
+    outcome->touched = (uint64_t)((double)outcome->touched * factor);
     for (size_t i = 0; i < outcome->device_count; i++) {
         struct outcome_device *device = &outcome->devices[i];
         int64_t *parts[] = {&device->busy, &device->exposed_communication, &device->exposed_copy,
