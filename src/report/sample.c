@@ -13,6 +13,7 @@ struct sample {
     struct model model;
     struct host host;
     struct pauses pauses;
+    struct kernel_counters counters;
     struct work work;
     struct steps steps; /* a part of the report's; not to be finished */
     struct selection *selections;
@@ -47,6 +48,7 @@ static void sample_destroy(void *owned) {
         selection_finish(&sample->selections[id]);
     memory_free(sample->selections);
     work_finish(&sample->work);
+    kernel_counters_finish(&sample->counters);
     host_finish(&sample->host);
     if (sample->pauses.by_session)
         pauses_finish(&sample->pauses, &sample->model);
@@ -106,7 +108,9 @@ static bool fill_sample(struct sample *sample, const struct report *report,
            model_build(&sample->model, sample->trace, status) &&
            pauses_find(&sample->model, &sample->pauses, status) &&
            host_build(&sample->host, &sample->model, status) &&
-           work_find(&sample->model, &sample->host, report->limits, &sample->work, status) &&
+           kernel_counters_find(&sample->model, &sample->counters, status) &&
+           work_find(&sample->model, &sample->host, report->limits, &sample->counters,
+                     &sample->work, status) &&
            select_sample(sample, selections, status);
 }
 
