@@ -40,6 +40,7 @@
  *   vulkan_clock=own  do not use calibrated timestamps of the driver, for tests
  *   graph=node        record each node of a CUDA graph; graph=graph: each launch as a whole
  *   python=off        no stacks of calls; python=waits: not at launches
+ *   ranks=0/4-7       nothing in processes of other ranks (base/job_place.h)
  *   limit=BYTES       limit of the spool's files
  *   from=TIME         drop events that begin before it, in nanoseconds of CLOCK_MONOTONIC
  *   capture=RANGE     record only inside "cudaProfilerApi" or "nvtx:NAME"; the last word, because a
@@ -54,6 +55,7 @@ struct probe_options {
     enum python_lines python;
     bool vulkan_dispatches, vulkan_own_clock;
     bool graph_nodes;
+    bool excluded;       /* the process belongs to a rank that is not recorded */
     uint64_t limit;      /* 0: the spool's default */
     int64_t from;        /* 0: no lower limit */
     struct text capture; /* points into the words; empty: everything */

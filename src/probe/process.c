@@ -372,7 +372,8 @@ void probe_close(bool unmaps) {
 bool probe_open(const char *folder, const char *words) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct probe_options options = probe_options_parse(words);
-    if (!options.nvtx && !options.cuda && !options.opencl && !options.vulkan && !options.metal)
+    if (options.excluded ||
+        (!options.nvtx && !options.cuda && !options.opencl && !options.vulkan && !options.metal))
         return false;
     pthread_once(&once, prepare_once);
     /* Layers of OpenCL and Vulkan hold lanes of the session that the environment started. */

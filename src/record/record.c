@@ -28,6 +28,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/format.h"
+#include "base/job_place.h"
 #include "base/process.h"
 #include "record/drain.h"
 #include "record/environment.h"
@@ -87,7 +88,7 @@ static int64_t usable_processors(void) {
 
 void record_write_meta(struct trace_writer *writer, const struct record_options *options) {
     char host[PROCESS_NAME_SIZE], tool[64];
-    const char *rank = path_template_rank(), *world = path_template_world_size();
+    struct job_place place = job_place_own();
     process_host(host);
     snprintf(tool, sizeof tool, "ridge %s", RIDGE_VERSION);
     trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("ridge"));
@@ -97,10 +98,10 @@ void record_write_meta(struct trace_writer *writer, const struct record_options 
     trace_writer_meta(writer, META_HOST, text_of(host));
     write_command(writer, options->command);
     trace_writer_meta_integer(writer, META_PROCESSORS, usable_processors());
-    if (rank)
-        trace_writer_meta(writer, META_RANK, text_of(rank));
-    if (world)
-        trace_writer_meta(writer, META_WORLD_SIZE, text_of(world));
+    if (place.rank >= 0)
+        trace_writer_meta_integer(writer, META_RANK, place.rank);
+    if (place.world_size >= 0)
+        trace_writer_meta_integer(writer, META_WORLD_SIZE, place.world_size);
 }
 
 static void write_variable(struct trace_writer *writer, struct text name, const char *value) {

@@ -204,6 +204,7 @@ static const uint16_t min_bytes[SPOOL_KINDS] = {
     [SPOOL_CODE_LINES] = sizeof(struct spool_code_lines),
     [SPOOL_QUEUE_RANGE] = sizeof(struct spool_queue_range),
     [SPOOL_ALLOCATION] = sizeof(struct spool_allocation),
+    [SPOOL_COLLECTIVE] = sizeof(struct spool_collective),
 };
 
 /* The current state of a segment; sequence 0 when it is invalid. */

@@ -63,6 +63,7 @@ enum spool_kind {
     SPOOL_FRAME,       /* struct spool_frame: before the first record of that stack in the lane */
     SPOOL_QUEUE_RANGE, /* struct spool_queue_range: a label of a queue's work */
     SPOOL_ALLOCATION,  /* struct spool_allocation: a sampled allocation, or its release */
+    SPOOL_COLLECTIVE,  /* struct spool_collective */
     SPOOL_KINDS
 };
 
@@ -189,6 +190,16 @@ struct spool_allocation {
     uint32_t released, count;
     uint32_t stack, unused; /* number of a stack of the lane; 0: see `frames` */
     uint64_t frames[];      /* return addresses less one, innermost first */
+};
+/* A collective or message of MPI or gloo, on the thread that executed it. */
+struct spool_collective {
+    struct spool_head head; /* text: the function */
+    int64_t start, end;
+    uint64_t bytes, sequence;           /* UINT64_MAX and 0: unknown */
+    uint32_t library, operation, group; /* text numbers */
+    uint32_t group_size;                /* 0: unknown */
+    int32_t group_rank, root, peer;     /* -1: unknown or none */
+    uint32_t unused;
 };
 /* Written twice: without an end when the pause begins, and again when it ends. */
 struct spool_paused {
