@@ -34,6 +34,9 @@
         x = (x ^ (key >> 32) ^ (key << 32)) * 0xD6E8FEB86659FD93ul;                                \
         return x ^ (x >> 32);                                                                      \
     }                                                                                              \
+    INLINE UINT64 random_step(UINT64 key, INT32 step) {                                            \
+        return random_mix(key + CAST(UINT64, CAST(INT64, step)) * 0xA24BAED4963EE407ul);           \
+    }                                                                                              \
     INLINE float random_uniform(UINT64 bits, INT32 limit) {                                        \
         INT32 top = CAST(INT32, bits >> 40);                                                       \
         return CAST(float, top < limit ? top : limit) * 5.9604644775390625e-8f;                    \
