@@ -1,8 +1,7 @@
 /* Public losses, and dropout. Losses are computed in f32, whatever their operands are. */
 #include "tensor/operation.h"
 
-static struct tensor *apply(struct builder *build, enum op op, struct tensor *x,
-                            struct tensor *y) {
+static struct tensor *apply(struct builder *build, enum op op, struct tensor *x, struct tensor *y) {
     return build_expression(build, op, x, y, NULL);
 }
 
@@ -35,8 +34,7 @@ static struct tensor *is_target(struct builder *build, const struct tensor *logi
     int64_t classes = logits->view.sizes[logits->view.rank - 1];
     if (!view_contiguous(1, &classes, &view, build->status))
         return NULL;
-    struct tensor *numbers =
-        build_kernel(build, OP_ARANGE, RIDGE_I32, &view, NULL, 0, &parameters);
+    struct tensor *numbers = build_kernel(build, OP_ARANGE, RIDGE_I32, &view, NULL, 0, &parameters);
     return apply(build, OP_EQUAL, targets, numbers);
 }
 
@@ -69,8 +67,8 @@ static bool build_cross_entropy(struct builder *build, const struct operation *o
     struct tensor *targets = build_view(build, inputs[1], &wide);
     struct tensor *largest = build_detached(build, build_reduce(build, OP_REDUCE_MAX, x, row));
     struct tensor *low = apply(build, OP_SUB, x, largest);
-    struct tensor *total = build_reduce(
-        build, OP_REDUCE_SUM, build_expression(build, OP_EXP, low, NULL, NULL), row);
+    struct tensor *total =
+        build_reduce(build, OP_REDUCE_SUM, build_expression(build, OP_EXP, low, NULL, NULL), row);
     struct tensor *zero = build_constant(build, RIDGE_F32, 0);
     struct tensor *chosen = build_reduce(
         build, OP_REDUCE_SUM,
@@ -97,9 +95,8 @@ enum loss { LOSS_MSE, LOSS_L1, LOSS_BCE, LOSS_KL };
 /* max(x, 0) - x y + log(1 + exp(-|x|)) */
 static struct tensor *binary_cross_entropy(struct builder *build, struct tensor *x,
                                            struct tensor *y) {
-    struct tensor *small = build_expression(build, OP_NEG,
-                                            build_expression(build, OP_ABS, x, NULL, NULL), NULL,
-                                            NULL);
+    struct tensor *small =
+        build_expression(build, OP_NEG, build_expression(build, OP_ABS, x, NULL, NULL), NULL, NULL);
     struct tensor *rest = build_expression(
         build, OP_LOG1P, build_expression(build, OP_EXP, small, NULL, NULL), NULL, NULL);
     struct tensor *linear = apply(build, OP_SUB, build_expression(build, OP_RELU, x, NULL, NULL),
@@ -109,8 +106,8 @@ static struct tensor *binary_cross_entropy(struct builder *build, struct tensor 
 
 /* y (log(y) - x), which is 0 where y is. */
 static struct tensor *divergence(struct builder *build, struct tensor *x, struct tensor *y) {
-    struct tensor *logarithm = build_expression(
-        build, OP_LOG, build_scalar(build, OP_MAX, y, 0x1p-126), NULL, NULL);
+    struct tensor *logarithm =
+        build_expression(build, OP_LOG, build_scalar(build, OP_MAX, y, 0x1p-126), NULL, NULL);
     return apply(build, OP_MUL, y, apply(build, OP_SUB, logarithm, x));
 }
 
@@ -188,12 +185,12 @@ static bool build_dropout(struct builder *build, const struct operation *operati
     step = step ? build_contiguous(build, step) : NULL;
     if (inputs[1] && !step)
         return false;
-    struct tensor *numbers = build_kernel(build, OP_RAND, RIDGE_F32, &x->view, &step, step != NULL,
-                                          &parameters);
+    struct tensor *numbers =
+        build_kernel(build, OP_RAND, RIDGE_F32, &x->view, &step, step != NULL, &parameters);
     struct tensor *kept = build_scalar(build, OP_GREATER_EQUAL, numbers, probability);
     struct tensor *zero = build_constant(build, x->dtype, 0);
-    outputs[0] = build_expression(
-        build, OP_WHERE, kept, build_scalar(build, OP_MUL, x, 1 / (1 - probability)), zero);
+    outputs[0] = build_expression(build, OP_WHERE, kept,
+                                  build_scalar(build, OP_MUL, x, 1 / (1 - probability)), zero);
     return outputs[0] != NULL;
 }
 

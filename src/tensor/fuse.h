@@ -40,7 +40,7 @@ struct fusion {
     bool *stored;       /* by node: something outside its group needs it */
     uint32_t *axes;     /* by node: mask of the space's axes along which its values differ */
     const struct node_input **written_to; /* by node: the assignment's target, or NULL */
-    uint32_t *order;    /* groups in the order in which they run */
+    uint32_t *order;                      /* groups in the order in which they run */
     uint32_t order_count;
 };
 

@@ -63,8 +63,8 @@ static bool make_zeros(const struct optimizer *optimizer, ridge_tensor ***made) 
     *made = memory_allocate(optimizer->count, sizeof **made, tensor_status());
     for (unsigned i = 0; *made && i < optimizer->count; i++) {
         const struct tensor *parameter = tensor_find(optimizer->parameters[i]);
-        (*made)[i] = own(ridge_zeros(optimizer->device, RIDGE_F32, parameter->view.rank,
-                                     parameter->view.sizes));
+        (*made)[i] = own(
+            ridge_zeros(optimizer->device, RIDGE_F32, parameter->view.rank, parameter->view.sizes));
         if (!(*made)[i])
             return false;
     }
@@ -155,8 +155,7 @@ ridge_optimizer *ridge_optimizer_create(ridge_tensor *const *parameters, unsigne
 }
 
 void ridge_optimizer_release(ridge_optimizer *handle) {
-    struct optimizer *optimizer =
-        handle ? optimizer_of("ridge_optimizer_release", handle) : NULL;
+    struct optimizer *optimizer = handle ? optimizer_of("ridge_optimizer_release", handle) : NULL;
     if (optimizer)
         destroy(optimizer);
 }
@@ -174,10 +173,10 @@ bool ridge_optimizer_set_rate(ridge_optimizer *handle, double rate) {
     return ok;
 }
 
-/* ---- The update of one parameter -------------------------------------------------------------- */
+/* ---- The update of one parameter --------------------------------------------------------------
+ */
 
-static struct tensor *apply(struct builder *build, enum op op, struct tensor *x,
-                            struct tensor *y) {
+static struct tensor *apply(struct builder *build, enum op op, struct tensor *x, struct tensor *y) {
     return build_expression(build, op, x, y, NULL);
 }
 
@@ -204,14 +203,23 @@ static struct assignment new_value(struct builder *build, struct tensor *target,
 
 static bool assign_all(struct builder *build, const struct assignment *all, unsigned count) {
     for (unsigned i = 0; i < count; i++)
-        if (!all[i].value ||
-            !build_assign(build, all[i].target, all[i].value, build->graph->apart))
+        if (!all[i].value || !build_assign(build, all[i].target, all[i].value, build->graph->apart))
             return false;
     return true;
 }
 
-enum { UPDATE_PARAMETER, UPDATE_GRADIENT, UPDATE_FIRST, UPDATE_SECOND, UPDATE_RATE, UPDATE_SIZE,
-       UPDATE_CORRECTION, UPDATE_FACTOR, UPDATE_FINITE, UPDATE_INPUTS };
+enum {
+    UPDATE_PARAMETER,
+    UPDATE_GRADIENT,
+    UPDATE_FIRST,
+    UPDATE_SECOND,
+    UPDATE_RATE,
+    UPDATE_SIZE,
+    UPDATE_CORRECTION,
+    UPDATE_FACTOR,
+    UPDATE_FINITE,
+    UPDATE_INPUTS
+};
 
 /* integers: kind, whether all storages differ, the bits of beta2, epsilon and the decay; numbers:
  * momentum or beta1, rest. */
@@ -254,9 +262,9 @@ static bool build_update(struct builder *build, const struct operation *operatio
         change = apply(build, OP_DIV, apply(build, OP_MUL, moved, inputs[UPDATE_SIZE]),
                        build_scalar(build, OP_ADD, deviation, epsilon));
         if (decay != 0 && kind == RIDGE_ADAMW)
-            p = apply(build, OP_SUB, p,
-                      apply(build, OP_MUL, p,
-                            build_scalar(build, OP_MUL, inputs[UPDATE_RATE], decay)));
+            p = apply(
+                build, OP_SUB, p,
+                apply(build, OP_MUL, p, build_scalar(build, OP_MUL, inputs[UPDATE_RATE], decay)));
     }
     p = apply(build, OP_SUB, p, change);
     struct assignment all[3];
@@ -349,11 +357,11 @@ static bool build_norm(struct builder *build, const struct operation *operation,
     for (unsigned i = 0; i < operation->input_count; i++) {
         struct tensor *x = build_cast(build, inputs[i], RIDGE_F32);
         uint32_t all = (1u << inputs[i]->view.rank) - 1;
-        struct tensor *part = build_squeeze(
-            build,
-            build_reduce(build, OP_REDUCE_SUM, build_expression(build, OP_SQUARE, x, NULL, NULL),
-                         all),
-            all);
+        struct tensor *part =
+            build_squeeze(build,
+                          build_reduce(build, OP_REDUCE_SUM,
+                                       build_expression(build, OP_SQUARE, x, NULL, NULL), all),
+                          all);
         sum = i == 0 ? part : apply(build, OP_ADD, sum, part);
         if (!sum)
             return false;
@@ -388,8 +396,7 @@ static bool adapt_scale(const struct optimizer *optimizer, ridge_tensor *finite)
         ridge_full(device, RIDGE_F32, 0, NULL, (double)optimizer->options.growth_interval);
     ridge_tensor *good = ridge_where(finite, ridge_add_scalar(optimizer->good_steps, 1), zero);
     ridge_tensor *grows = ridge_greater_equal(good, interval);
-    ridge_tensor *up =
-        ridge_where(grows, ridge_mul_scalar(optimizer->scale, 2), optimizer->scale);
+    ridge_tensor *up = ridge_where(grows, ridge_mul_scalar(optimizer->scale, 2), optimizer->scale);
     ridge_tensor *scale = ridge_where(finite, up, ridge_mul_scalar(optimizer->scale, 0.5));
     return ridge_assign(optimizer->good_steps, ridge_where(grows, zero, good)) &&
            ridge_assign(optimizer->scale, scale);
@@ -444,9 +451,8 @@ static bool clear_sums(const struct optimizer *optimizer, ridge_tensor *const *u
     (void)unused;
     for (unsigned i = 0; i < optimizer->count; i++) {
         const struct tensor *sum = tensor_find(optimizer->sums[i]);
-        if (!ridge_assign(optimizer->sums[i],
-                          ridge_zeros(optimizer->device, RIDGE_F32, sum->view.rank,
-                                      sum->view.sizes)))
+        if (!ridge_assign(optimizer->sums[i], ridge_zeros(optimizer->device, RIDGE_F32,
+                                                          sum->view.rank, sum->view.sizes)))
             return false;
     }
     return true;

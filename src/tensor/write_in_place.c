@@ -81,8 +81,7 @@ static bool is_undisturbed(const struct fusion *fusion, uint32_t group, uint32_t
             if (input->node != target->node || reader == assignment)
                 continue;
             if (inside ? reader > n || !same_layout(&input->view, &written)
-                       : node->epoch > first_epoch &&
-                             node->epoch <= graph->nodes[assignment].epoch)
+                       : node->epoch > first_epoch && node->epoch <= graph->nodes[assignment].epoch)
                 return false;
         }
     }
