@@ -20,7 +20,7 @@ static const struct {
     PART(views),       PART(joining),        PART(reductions),    PART(norms),
     PART(matmul),      PART(layers),         PART(quantized),     PART(models),
     PART(attention),   PART(compiled),       PART(random_graphs), PART(misuse),
-    PART(large),       PART(failing_memory), PART(gradients),
+    PART(large),       PART(failing_memory), PART(gradients), PART(training),
 };
 
 static bool read_arguments(int count, char **arguments, const char **device, const char **part) {
