@@ -36,7 +36,8 @@ struct training {
     ridge_tensor *parameters[PARAMETERS]; /* embedding, positions, layers, last norm */
     ridge_optimizer *optimizer;
     enum ridge_dtype dtype; /* in which products are computed; parameters are f32 */
-    ridge_tensor *step;     /* for dropout */
+    ridge_tensor *positions;
+    ridge_tensor *step; /* for dropout */
 };
 
 static ridge_tensor *weight(struct training *training, int layer, int which) {
@@ -54,8 +55,8 @@ static ridge_tensor *attend(struct training *training, int layer, ridge_tensor *
     x = ridge_rms_norm(x, weight(training, layer, NORM1), 1e-5f);
     if (!ridge_split(ridge_matmul(x, weight(training, layer, QKV)), 3, -1, parts))
         return NULL;
-    ridge_tensor *q = ridge_rope(heads_of(parts[0]), 0, 10000, false);
-    ridge_tensor *k = ridge_rope(heads_of(parts[1]), 0, 10000, false);
+    ridge_tensor *q = ridge_rope(heads_of(parts[0]), training->positions, 10000, false);
+    ridge_tensor *k = ridge_rope(heads_of(parts[1]), training->positions, 10000, false);
     ridge_tensor *y =
         ridge_attention(q, k, heads_of(parts[2]), 1 / sqrtf((float)WIDTH / HEADS), true);
     y = ridge_reshape(ridge_transpose(y, 1, 2), 3, (int64_t[]){BATCH, TOKENS, WIDTH});
@@ -118,6 +119,7 @@ static bool create(struct training *training, ridge_device *device, enum ridge_d
                                                 1 / sqrt((double)shape[0]), (uint64_t)(10 + i));
     }
     parameters[PARAMETERS - 1] = ridge_full(device, RIDGE_F32, 1, &width, 1);
+    training->positions = ridge_arange(device, RIDGE_I32, TOKENS, 0, 1);
     training->step = ridge_zeros(device, RIDGE_I32, 1, (int64_t[]){1});
     training->optimizer = ridge_optimizer_create(
         parameters, PARAMETERS,
@@ -126,7 +128,7 @@ static bool create(struct training *training, ridge_device *device, enum ridge_d
                                           .weight_decay = 0.01,
                                           .clip_norm = 1,
                                           .loss_scale = dtype == RIDGE_F16 ? 1024 : 0});
-    return training->optimizer && training->step;
+    return training->optimizer && training->positions && training->step;
 }
 
 /* Pieces of the text from different places, which move on by a token in each step. */

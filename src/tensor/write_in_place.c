@@ -40,7 +40,7 @@ static uint32_t only_assignment(const struct fusion *fusion, uint32_t n) {
         for (uint32_t i = 0; i < node->input_count; i++) {
             if (node->inputs[i].node != n)
                 continue;
-            if (found != GROUP_NONE || node->kind != NODE_ASSIGN || i != 1)
+            if (found != GROUP_NONE || node->kind != NODE_ASSIGN || node->op != OP_LOAD || i != 1)
                 return GROUP_NONE;
             found = reader;
         }

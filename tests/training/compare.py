@@ -112,6 +112,7 @@ class Transformer:
     name = "transformer"
     batch_size, tokens, width, heads, kv_heads, words = 3, 10, 32, 4, 2, 17
     layers = 2
+    positions = None
 
     def parameters(self):
         w = self.width
@@ -163,6 +164,9 @@ class Transformer:
 
     def ridge_loss(self, r, p, x, y):
         w, epsilon = self.width, ctypes.c_float(1e-5)
+        positions = self.positions = self.positions or r.tensor(
+            torch.arange(self.tokens, dtype=torch.int32)
+        )
         x = r.embedding(p[0], x)
         for layer in range(self.layers):
             norm, qkv, out, scale, shift, up, down = p[1 + 7 * layer : 8 + 7 * layer]
@@ -172,7 +176,7 @@ class Transformer:
                 for part in ((0, w), (w, w + w // 2), (w + w // 2, 2 * w))
             )
             q, k = (
-                r.rope(t, ctypes.c_int64(0), ctypes.c_float(100), ctypes.c_bool(False))
+                r.rope(t, positions, ctypes.c_float(100), ctypes.c_bool(False))
                 for t in (q, k)
             )
             factor = ctypes.c_float((w // self.heads) ** -0.5)
