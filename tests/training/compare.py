@@ -86,6 +86,9 @@ class Mlp:
     name = "mlp"
     widths = (6, 32, 32, 5)
 
+    def prepare(self, r):
+        pass
+
     def parameters(self):
         made = []
         for a, b in zip(self.widths, self.widths[1:]):
@@ -112,7 +115,9 @@ class Transformer:
     name = "transformer"
     batch_size, tokens, width, heads, kv_heads, words = 3, 10, 32, 4, 2, 17
     layers = 2
-    positions = None
+
+    def prepare(self, r):
+        self.positions = r.tensor(torch.arange(self.tokens, dtype=torch.int32))
 
     def parameters(self):
         w = self.width
@@ -164,9 +169,6 @@ class Transformer:
 
     def ridge_loss(self, r, p, x, y):
         w, epsilon = self.width, ctypes.c_float(1e-5)
-        positions = self.positions = self.positions or r.tensor(
-            torch.arange(self.tokens, dtype=torch.int32)
-        )
         x = r.embedding(p[0], x)
         for layer in range(self.layers):
             norm, qkv, out, scale, shift, up, down = p[1 + 7 * layer : 8 + 7 * layer]
@@ -176,7 +178,7 @@ class Transformer:
                 for part in ((0, w), (w, w + w // 2), (w + w // 2, 2 * w))
             )
             q, k = (
-                r.rope(t, positions, ctypes.c_float(100), ctypes.c_bool(False))
+                r.rope(t, self.positions, ctypes.c_float(100), ctypes.c_bool(False))
                 for t in (q, k)
             )
             factor = ctypes.c_float((w // self.heads) ** -0.5)
@@ -225,6 +227,7 @@ def train_torch(model, start, batches, make, clip):
 
 
 def train_ridge(ridge, model, start, batches, options):
+    model.prepare(ridge)
     parameters = [ridge.tensor(p) for p in start]
     optimizer = ridge.optimizer_create(
         handles([p.value for p in parameters]), len(parameters), ctypes.byref(Options(**options))
