@@ -38,8 +38,7 @@ void drain_start(struct recording *recording, int64_t started) {
     recording->until =
         options->duration > 0 ? recording->from + (int64_t)(options->duration * 1e9) : INT64_MAX;
     recording->delayed = options->delay > 0;
-    recording->rows.from =
-        recording->delayed || options->attach ? recording->from : INT64_MIN;
+    recording->rows.from = recording->delayed || options->attach ? recording->from : INT64_MIN;
     recording->rows.until = recording->until;
     if (recording->perf && (recording->delayed || options->duration > 0 || options->attach))
         perf_set_window(recording->perf, recording->from, recording->until);
