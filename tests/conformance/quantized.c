@@ -192,7 +192,7 @@ static void check_other(enum ridge_dtype dtype, double step, enum ridge_dtype fr
         return;
     struct array w = array_noise(from, SIZES(6, 512), -1, 1, 71);
     for (int64_t i = 0; i < w.count; i++) /* blocks of several sizes, one of them zeros */
-        w.values[i] = number_round(from, w.values[i] * (double[]){1, 1e-3, 40, 0, 2, 1}[i / 512]);
+        w.values[i] = number_round(from, w.values[i] * (double[]){1, 1e-2, 40, 0, 2, 1}[i / 512]);
     ridge_tensor *packed = ridge_quantize(array_tensor(&w, from, PADDED), dtype);
     ridge_tensor *back = ridge_dequantize(packed, RIDGE_F32);
     double *slack = case_memory((size_t)w.count, sizeof *slack);

@@ -115,9 +115,9 @@ INLINE float LOAD_Q5_K(CONST_POINTER(UCHAR) p, INT64 i) {
 // 16 sub-blocks of 16 with signed 8-bit scales.
 INLINE float LOAD_Q6_K(CONST_POINTER(UCHAR) p, INT64 i) {
     CONST_POINTER(UCHAR) block = AT(p, (i >> 8) * 210);
-    int at = CAST(int, i & 255), half = at >> 7, within = at & 127;
-    int low = (LOAD_U8(block, half * 64 + (within & 63)) >> ((within >> 6) * 4)) & 15;
-    int high = (LOAD_U8(block, 128 + half * 32 + (at & 31)) >> ((within >> 5) * 2)) & 3;
+    int at = CAST(int, i & 255), side = at >> 7, within = at & 127;
+    int low = (LOAD_U8(block, side * 64 + (within & 63)) >> ((within >> 6) * 4)) & 15;
+    int high = (LOAD_U8(block, 128 + side * 32 + (at & 31)) >> ((within >> 5) * 2)) & 3;
     return weights_half(AT(block, 208)) *
            CAST(float, weights_sign(LOAD_U8(block, 192 + (at >> 4)))) *
            CAST(float, (low | (high << 4)) - 32);
