@@ -199,7 +199,7 @@ $(embedded:%=$(BUILD)/%.c): $(BUILD)/%.c: % scripts/embed
 $(embedded_objects): %.o: %.c $(BUILD)/flags
 	$(call quiet,CC  )$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-simd_flags := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv
+simd_flags := $(if $(SAN),-O1,-O3) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv
 define simd_rule
 $(BUILD)/src/gen/native/simd/%.$(1).o: src/gen/native/simd/%.c $(BUILD)/flags
 	@mkdir -p $$(@D)
@@ -251,10 +251,11 @@ test: test-programs
 	BUILD="$(BUILD)" CC="$(CC)" SAN="$(SAN)" tests/run
 test-programs: $(test_programs) all
 
-# What takes longer: all of `make test` under sanitizers, the fuzzers, and tests/long.
+# What takes longer: the tests under sanitizers, the fuzzers, and tests/long; all of them with FULL=1.
+FULL ?=
 test-long: test-programs $(fuzz_programs) $(BUILD)/ridge-leaks
 	@$(MAKE) --no-print-directory BUILD="$(BUILD)/sanitized" SAN=address,undefined CFLAGS="-O1 -g1" test-programs
-	BUILD="$(BUILD)" CC="$(CC)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
+	BUILD="$(BUILD)" CC="$(CC)" FULL="$(FULL)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
 
 # For macOS, without an SDK; see docs/macos.md. zstd is Homebrew's or MacPorts'.
 macos_zstd := -Wl,-rpath,@executable_path/../lib -Wl,-rpath,/opt/homebrew/lib -Wl,-rpath,/usr/local/lib -Wl,-rpath,/opt/local/lib
@@ -354,7 +355,7 @@ help:
 	@echo 'make              build $(BUILD)/ridge and $(BUILD)/libridge'
 	@echo 'make demo         build it and let it show what it does'
 	@echo 'make test         run every test; SAN=address,undefined with sanitizers'
-	@echo 'make test-long    run what takes longer: sanitizers, fuzzers, many recorders'
+	@echo 'make test-long    run what takes longer: sanitizers, fuzzers, many recorders; FULL=1 all of it'
 	@echo 'make fuzz         run the fuzzers, SECONDS_EACH=600 seconds each; FUZZ_TARGETS="kineto nsys" only these'
 	@echo 'make bench        measure speed and memory'
 	@echo 'make bench-overhead  measure what recording costs a program'

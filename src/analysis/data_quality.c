@@ -65,9 +65,9 @@ bool data_quality_find(const struct model *model, const struct pauses *pauses,
     quality->damaged_bytes = trace->damaged_bytes;
     quality->truncated_bytes = trace->truncated_bytes;
     quality->unknown_chunks = trace->unknown_chunks;
-    quality->without_launch_early = model->unmatched_early;
-    quality->without_launch = model->unmatched_lost;
-    quality->no_calls = trace->call.count == 0 && trace->activity.count > 0;
+    quality->without_launch_early = model->no_timeline ? 0 : model->unmatched_early;
+    quality->without_launch = model->no_timeline ? 0 : model->unmatched_lost;
+    quality->no_calls = trace->call.count == 0 && trace->activity.count > 0 && !model->no_timeline;
     quality->truncated_source = trace_meta(trace, META_TRUNCATED);
     quality->clock_error_known =
         text_to_i64(trace_meta(trace, META_CLOCK_ERROR), &quality->clock_error);

@@ -70,7 +70,9 @@ bool kernel_short_name(struct text full, struct buffer *out, struct status *stat
     bool after_name = false;
     for (size_t at = 0; at < name.length;) {
         char c = name.data[at];
-        if (c == '<' && at > 0 && !starts_at(name, at, "<<")) {
+        if (starts_at(name, at, "<unnamed>")) { /* ncu's anonymous namespace */
+            at += strlen("<unnamed>");
+        } else if (c == '<' && at > 0 && !starts_at(name, at, "<<")) {
             level++;
             if (level > KEPT_LEVELS) {
                 buffer_string(out, "<>");

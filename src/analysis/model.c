@@ -345,17 +345,19 @@ static bool name_devices(struct model *model, struct status *status) {
 
 /* Times of several sessions are comparable only if all use the Unix clock. A session may have many
  * writers, each with its own clock base. */
-static bool clocks_are_mixed(const struct trace *trace) {
-    if (trace->session_count < 2)
-        return false;
-    uint32_t unix_writers = 0;
-    for (size_t i = 0; i < trace->meta.count; i++)
-        if (text_is(trace_text(trace, trace->meta.key[i]), META_CLOCK_BASE)) {
-            if (!text_is(trace_text(trace, trace->meta.value[i]), "unix"))
-                return true;
-            unix_writers++;
-        }
-    return unix_writers < trace->session_count;
+/* Recordings of counters alone have no times. */
+static bool clocks_are_mixed(const struct trace *trace, uint32_t *recordings) {
+    uint32_t unix_writers = 0, others = 0, without_times = 0;
+    for (size_t i = 0; i < trace->meta.count; i++) {
+        struct text key = trace_text(trace, trace->meta.key[i]);
+        struct text value = trace_text(trace, trace->meta.value[i]);
+        if (text_is(key, META_CLOCK_BASE))
+            ++*(text_is(value, "unix") ? &unix_writers : &others);
+        else if (text_is(key, META_TIMELINE) && text_is(value, "counters"))
+            without_times++;
+    }
+    *recordings = trace->session_count > without_times ? trace->session_count - without_times : 0;
+    return *recordings >= 2 && (others > 0 || unix_writers < *recordings);
 }
 
 static void place_unknown(struct trace *trace) {
@@ -386,7 +388,8 @@ static bool mark_communication(struct model *model, struct status *status) {
 bool model_build(struct model *model, struct trace *trace, struct status *status) {
     memset(model, 0, sizeof *model);
     model->trace = trace;
-    model->mixed_clocks = clocks_are_mixed(trace);
+    model->mixed_clocks = clocks_are_mixed(trace, &model->recordings);
+    model->no_timeline = text_is(trace_meta(trace, META_TIMELINE), "none");
     place_unknown(trace);
     bool ok =
         trace_load(trace, TABLE_ACTIVITY,

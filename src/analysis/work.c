@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/min_max.h"
 
 /* The kernels launched by one range itself. */
 struct launched {
@@ -280,6 +281,44 @@ static bool from_geometry(const struct model *model, struct kernel_traits *trait
     return true;
 }
 
+/* ---- Work counted by the hardware ---- */
+
+/* The units that did most of the counted operations. */
+static enum device_limit counted_unit(const struct kernel_figures *figures, double flops,
+                                      const struct kernel_traits *traits) {
+    double part;
+    if (kernel_figure(figures, KERNEL_TENSOR_FLOPS_FIGURE, &part) && part > flops / 2)
+        return traits->multiplies ? unit_of_name(traits) : DEVICE_LIMIT_MATRIX_F16;
+    if (kernel_figure(figures, KERNEL_F64_FLOPS_FIGURE, &part) && part > flops / 2)
+        return DEVICE_LIMIT_F64;
+    return DEVICE_LIMIT_F32;
+}
+
+/* Measured bytes replace those of a model. Operations do so as well; where they were not counted,
+ * the model's stay. Counted bytes are those of the device's memory, not of its caches. */
+static void from_counters(const struct model *model, const struct kernel_counters *counters,
+                          struct kernel_traits *traits, struct work *work) {
+    const struct trace *trace = model->trace;
+    for (size_t i = 0; i < trace->activity.count && counters && counters->launch_of; i++) {
+        double bytes, flops;
+        if (counters->launch_of[i] == NO_ROW)
+            continue;
+        const struct kernel_figures *figures = &counters->launches[counters->launch_of[i]].figures;
+        bool counts_flops = kernel_figures_flops(figures, &flops);
+        /* one roof alone would make every product memory-bound */
+        if (!kernel_figure(figures, KERNEL_DRAM_BYTES_FIGURE, &bytes) ||
+            (!counts_flops && work->source[i] == WORK_UNKNOWN))
+            continue;
+        if (counts_flops) {
+            work->flops[i] = flops;
+            work->arithmetic[i] = (uint8_t)counted_unit(
+                figures, flops, kernel_traits(trace, trace->activity.name[i], traits));
+        }
+        work->bytes[i] = bytes;
+        work->source[i] = WORK_COUNTED;
+    }
+}
+
 static bool begin(const struct model *model, struct work *work, struct status *status) {
     size_t count = model->trace->activity.count;
     work->bytes = memory_allocate(count, sizeof *work->bytes, status);
@@ -296,6 +335,7 @@ static bool begin(const struct model *model, struct work *work, struct status *s
 
 #define NEAR_ROOF 0.5 /* of the time: the kernel is bound by the roof */
 #define FAR_FROM_ROOF 0.1
+#define BUSY_MIN 0.6  /* of a unit's peak: it limits the kernel */
 #define BALANCE_MIN 4 /* operations per byte: every device can do more */
 enum {
     LATENCY_FACTOR = 3,      /* times an empty kernel: nothing but launch latency */
@@ -332,10 +372,10 @@ static double time_at(double amount, double rate) {
     return rate > 0 ? amount / rate * 1e9 : 0;
 }
 
-/* Data that fits into the cache may be there. */
-static double memory_ns(const struct limits *limits, double bytes) {
+/* Data that fits into the cache may be there, unless it was counted in memory. */
+static double memory_ns(const struct limits *limits, double bytes, bool counted) {
     double memory = limits->of[DEVICE_LIMIT_MEMORY], cache = limits->of[DEVICE_LIMIT_CACHE];
-    bool fits = bytes <= limits->of[DEVICE_LIMIT_CACHE_BYTES];
+    bool fits = !counted && bytes <= limits->of[DEVICE_LIMIT_CACHE_BYTES];
     return time_at(bytes, fits && cache > memory ? cache : memory);
 }
 
@@ -367,11 +407,31 @@ static bool leaves_device_empty(const struct columns_activity *activity, size_t 
     return blocks > 0 && blocks * 4 < (double)multiprocessors * FILLED_QUARTERS_MIN;
 }
 
+/* Counters of both kinds of units give the roof itself: the time in which the busiest unit does the
+ * same work at its peak. A kernel that keeps none busy is bound by neither. */
+static bool bound_by_counters(const struct kernel_counters *counters, size_t row, int64_t duration,
+                              struct work *work) {
+    double compute, memory, measured;
+    if (!counters || !counters->launch_of || counters->launch_of[row] == NO_ROW)
+        return false;
+    const struct kernel_figures *figures = &counters->launches[counters->launch_of[row]].figures;
+    if (!kernel_figure(figures, KERNEL_SM_FIGURE, &compute) ||
+        !kernel_figure(figures, KERNEL_MEMORY_FIGURE, &memory) ||
+        !kernel_figure(figures, KERNEL_DURATION_FIGURE, &measured))
+        return false;
+    double busiest = MAX(compute, memory), roof = measured * MIN(busiest, 1.0);
+    work->roof_ns[row] = (float)MIN(roof, (double)duration);
+    work->bound[row] = (uint8_t)(busiest < BUSY_MIN ? BOUND_UNKNOWN
+                                 : compute > memory ? BOUND_COMPUTE
+                                                    : BOUND_MEMORY);
+    return true;
+}
+
 static void classify_bound(const struct device *device, const struct columns_activity *activity,
                            size_t row, bool functions, struct work *work) {
     double duration = (double)activity->duration[row];
     double rate = arithmetic_rate(device->limits, work->arithmetic[row]);
-    double memory = memory_ns(device->limits, work->bytes[row]);
+    double memory = memory_ns(device->limits, work->bytes[row], work->source[row] == WORK_COUNTED);
     double compute = time_at(work->flops[row], rate);
     double roof = memory > compute ? memory : compute;
     if (!has_both_roofs(device->limits, work->bytes[row], work->flops[row], rate))
@@ -394,8 +454,8 @@ static void classify_bound(const struct device *device, const struct columns_act
 }
 
 static bool work_find_roofs(const struct model *model, const struct limits *limits,
-                            struct kernel_traits *traits, struct work *work,
-                            struct status *status) {
+                            const struct kernel_counters *counters, struct kernel_traits *traits,
+                            struct work *work, struct status *status) {
     struct trace *trace = model->trace;
     if (!trace_load(trace, TABLE_ACTIVITY, "grid_x grid_y grid_z", status))
         return false;
@@ -410,7 +470,8 @@ static bool work_find_roofs(const struct model *model, const struct limits *limi
                 continue;
             const struct kernel_traits *kernel =
                 kernel_traits(trace, trace->activity.name[i], traits);
-            if (!kernel->communicates)
+            if (!kernel->communicates &&
+                !bound_by_counters(counters, i, trace->activity.duration[i], work))
                 classify_bound(&device, &trace->activity, i, kernel->functions, work);
         }
     }
@@ -418,7 +479,7 @@ static bool work_find_roofs(const struct model *model, const struct limits *limi
 }
 
 bool work_find(const struct model *model, const struct host *host, const struct limits *limits,
-               struct work *work, struct status *status) {
+               const struct kernel_counters *counters, struct work *work, struct status *status) {
     memset(work, 0, sizeof *work);
     if (model->trace->activity.count == 0)
         return true;
@@ -426,8 +487,10 @@ bool work_find(const struct model *model, const struct host *host, const struct 
         memory_allocate(model->trace->strings.count, sizeof *traits, status);
     bool ok = traits && begin(model, work, status) && from_trace(model, traits, work, status) &&
               from_operators(model, host, traits, work, status) &&
-              from_geometry(model, traits, work, status) &&
-              work_find_roofs(model, limits, traits, work, status);
+              from_geometry(model, traits, work, status);
+    if (ok)
+        from_counters(model, counters, traits, work);
+    ok = ok && work_find_roofs(model, limits, counters, traits, work, status);
     memory_free(traits);
     if (!ok)
         work_finish(work);

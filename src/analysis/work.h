@@ -1,13 +1,13 @@
 /* How much work is a kernel: how many bytes must it move, how many operations do, and of which
  * kind?
  *
- * In order of preference: what the trace records for the kernel itself (hardware counters, ridge's
- * own runtime), then what its framework operator means (aten::mm with its input shapes and types),
- * then what the launch of an element-wise kernel of PyTorch says: its blocks cover the arrays,
- * whose number and type are in its name, so the length is known to a block. Otherwise it is
- * unknown. If an operator launched several kernels, one of them gets the operator's work only if it
- * clearly does it (the product of aten::linear); else the work is split among all of them by their
- * time.
+ * In order of preference: the kernel's hardware counters, then what the trace records for the
+ * kernel itself (ridge's own runtime), then what its framework operator means (aten::mm with its
+ * input shapes and types), then what the launch of an element-wise kernel of PyTorch says: its
+ * blocks cover the arrays, whose number and type are in its name, so the length is known to a
+ * block. Otherwise it is unknown. If an operator launched several kernels, one of them gets the
+ * operator's work only if it clearly does it (the product of aten::linear); else the work is split
+ * among all of them by their time.
  *
  * A kernel is held against both roofs, memory and arithmetic, or against neither: one of them alone
  * would make every product memory-bound.
@@ -19,9 +19,10 @@
 #define RIDGE_ANALYSIS_WORK_H
 
 #include "analysis/host.h"
+#include "analysis/kernel_counters.h"
 #include "analysis/limits.h"
 
-enum work_source { WORK_UNKNOWN, WORK_GEOMETRY, WORK_OPERATOR, WORK_TRACE };
+enum work_source { WORK_UNKNOWN, WORK_GEOMETRY, WORK_OPERATOR, WORK_TRACE, WORK_COUNTED };
 enum kernel_bound { BOUND_UNKNOWN, BOUND_MEMORY, BOUND_COMPUTE, BOUND_LATENCY, KERNEL_BOUNDS };
 const char *kernel_bound_name(unsigned bound); /* "unknown", "memory", "compute", "latency" */
 
@@ -35,7 +36,7 @@ struct work {
 };
 
 bool work_find(const struct model *model, const struct host *host, const struct limits *limits,
-               struct work *work, struct status *status);
+               const struct kernel_counters *counters, struct work *work, struct status *status);
 void work_finish(struct work *work);
 
 #endif

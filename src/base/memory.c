@@ -14,9 +14,9 @@ void memory_fail_from(uint64_t nth) {
     atomic_store(&fail_countdown, nth);
 }
 
-bool memory_fail_only(uint64_t nth) {
+uint64_t memory_fail_only(uint64_t nth) {
     atomic_store(&fail_once, true);
-    return atomic_exchange(&fail_countdown, nth) == 0;
+    return atomic_exchange(&fail_countdown, nth);
 }
 
 static bool allocation_refused(void) {

@@ -148,7 +148,8 @@ const struct command command_import = {
     .details =
         "Each FILE is a trace of torch.profiler (Kineto), Nsight Systems (SQLite export), Apple "
         "Instruments (xctrace export), rocprof (CSV, rocpd), rocmProfileData (.rpd), JAX "
-        "(.xplane.pb) or Perfetto, a CPU profile of perf script, speedscope or folded stacks, "
+        "(.xplane.pb) or Perfetto, counters of Nsight Compute (.ncu-rep, CSV, text), a CPU profile "
+        "of perf script, speedscope or folded stacks, "
         "any Chrome trace JSON, or a .ridge file. gzip and zstd files are decompressed. The format "
         "is detected from the content, not from the name. A FILE of - is standard input.\n\n"
         "Several files become one trace: pass the files of all ranks of a distributed run. The "

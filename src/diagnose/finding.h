@@ -36,6 +36,11 @@
     X(COMPUTE_BOUND, "compute-bound", "Compute-bound: slow math path")                             \
     X(LATENCY_BOUND, "latency-bound", "Latency-bound kernels")                                     \
     X(LOW_OCCUPANCY, "low-occupancy", "Low occupancy")                                             \
+    X(UNCOALESCED, "uncoalesced", "Uncoalesced memory access")                                     \
+    X(BANK_CONFLICTS, "bank-conflicts", "Bank conflicts in shared memory")                         \
+    X(DIVERGENCE, "divergence", "Divergent warps")                                                 \
+    X(SPILLS, "spills", "Local memory: spilled registers")                                         \
+    X(STALLS, "stalls", "Warp stalls")                                                             \
     X(SMALL_GRID, "small-grid", "Small grids")                                                     \
     X(TAIL, "tail", "Tail effect (last wave)")                                                     \
     X(ONE_QUEUE, "one-queue", "Kernels serialized in one stream")                                  \
@@ -152,6 +157,7 @@ struct diagnose_source {
     const struct limits *limits; /* by device id */
     const struct work *work;
     const struct occupancy *occupancy;
+    const struct kernel_counters *counters; /* or NULL */
     const struct replay *replay;
     const struct syncs *syncs;
     const struct ranges *ranges;

@@ -1,5 +1,7 @@
 /* Do the kernels fill the device? Small grids, partly filled last waves, low occupancy, and small
  * kernels that run one after another. */
+#include <stdio.h>
+
 #include "diagnose/diagnosis.h"
 
 /* The time the run saves when its kernels save `saved` in total: concurrent kernels, in other
@@ -80,6 +82,34 @@ static void find_tail(struct diagnosis *diagnosis) {
                 "block process several tiles");
 }
 
+/* The counters of a kernel of that name; NULL: none were measured. */
+static const struct kernel_figures *counters_of(const struct diagnosis *diagnosis, uint32_t name) {
+    const struct kernel_counters *counters = diagnosis->source->counters;
+    const struct columns_activity *activity = &diagnosis->trace->activity;
+    for (size_t i = 0; i < activity->count && counters && counters->launch_of; i++)
+        if (activity->name[i] == name && counters->launch_of[i] != NO_ROW)
+            return &counters->launches[counters->launch_of[i]].figures;
+    return NULL;
+}
+
+/* "initRNG: achieved occupancy 28.1 %, at most 33.3 %, limited by registers (107 a thread)" */
+static void add_measured_occupancy(struct diagnosis *diagnosis, struct finding *finding,
+                                   uint32_t name, const char *words) {
+    const struct kernel_figures *figures = counters_of(diagnosis, name);
+    double achieved, theoretical, registers;
+    char first[FORMAT_SIZE], second[FORMAT_SIZE], detail[80] = "";
+    const char *limiter = figures ? kernel_occupancy_limiter(figures) : NULL;
+    if (!limiter || !kernel_figure(figures, KERNEL_OCCUPANCY_FIGURE, &achieved) ||
+        !kernel_figure(figures, KERNEL_THEORETICAL_FIGURE, &theoretical))
+        return;
+    if (kernel_figure(figures, KERNEL_REGISTERS_FIGURE, &registers))
+        snprintf(detail, sizeof detail, " (%.0f registers a thread)", registers);
+    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
+                     "%s: achieved occupancy %s, at most %s, limited by %s%s", words,
+                     format_percent(achieved, first), format_percent(theoretical, second), limiter,
+                     detail);
+}
+
 static void find_low_occupancy(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     char part[FORMAT_SIZE], words[NAME_SIZE], change[FROM_TO_SIZE];
@@ -104,6 +134,7 @@ static void find_low_occupancy(struct diagnosis *diagnosis) {
         diagnosis, finding,
         (struct evidence){.kind = EVIDENCE_KERNEL, .name = kernels->low_occupancy_name},
         "%s: theoretical occupancy below 75 %%", words);
+    add_measured_occupancy(diagnosis, finding, kernels->low_occupancy_name, words);
     finding_fix(diagnosis, finding, EFFORT_LINES, finding->change_count ? "--at-roof" : NULL,
                 "Use fewer registers (__launch_bounds__, -maxrregcount), less shared memory, or "
                 "other block sizes");
@@ -114,6 +145,8 @@ static void find_one_queue(struct diagnosis *diagnosis) {
     for (size_t i = 0; i < diagnosis->source->device_count; i++)
         if (diagnosis->source->devices[i].account->queues > 1)
             return;
+    if (diagnosis->source->model->no_timeline)
+        return;
     const struct prediction *queues = predict_alone(diagnosis, CHANGE_QUEUES);
     if (!queues->applicable)
         return;

@@ -50,7 +50,8 @@ static bool has_remark(const struct verdict *verdict, enum finding_kind kind) {
 enum { KERNELS_MIN = 8 };
 
 static bool too_few_kernels(const struct diagnosis *diagnosis) {
-    return diagnosis->facts.kernels.count < KERNELS_MIN && !diagnosis->source->narrowed;
+    return diagnosis->facts.kernels.count < KERNELS_MIN && !diagnosis->source->narrowed &&
+           !diagnosis->source->model->no_timeline;
 }
 
 /* In a run without steps: the longest gap if it has a third of the idle time; else NULL. */
@@ -260,6 +261,28 @@ static void describe_healthy(struct diagnosis *diagnosis, struct finding *findin
                 "Do less work: smaller types, better algorithms, fewer passes over memory");
 }
 
+/* Without a timeline only the kernels themselves are known. */
+static void describe_kernels(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct kernel_facts *kernels = &diagnosis->facts.kernels;
+    char count[FORMAT_PLURAL_SIZE], time[FORMAT_SIZE], roof[FORMAT_SIZE];
+    format_plural(kernels->count, "kernel", "kernels", count);
+    if (2 * kernels->known_time > kernels->total_time)
+        finding_summary(
+            diagnosis, finding,
+            "The counters of %s, %s in total, show no fault; their busiest units are "
+            "busy %s of the time",
+            count, format_duration(kernels->total_time, time),
+            format_percent(share_of(kernels->known_roof_time, kernels->known_time), roof));
+    else
+        finding_summary(diagnosis, finding, "The counters of %s, %s in total, show no fault", count,
+                        format_duration(kernels->total_time, time));
+    finding_cause(diagnosis, finding,
+                  "Other counters may show one: memory access, warps and stalls have sections of "
+                  "their own.");
+    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                "Measure all counters: ncu --set full, or ridge counters --set full");
+}
+
 void diagnose_healthy(struct diagnosis *diagnosis) {
     struct verdict *verdict = diagnosis->verdict;
     bool unknown = undecided(diagnosis);
@@ -272,6 +295,8 @@ void diagnose_healthy(struct diagnosis *diagnosis) {
         describe_unrecorded(diagnosis, finding);
     else if (unknown)
         describe_undecided(diagnosis, finding);
+    else if (diagnosis->source->model->no_timeline)
+        describe_kernels(diagnosis, finding);
     else
         describe_healthy(diagnosis, finding);
     if (diagnosis->failed || verdict->count == 0)
@@ -306,7 +331,11 @@ void diagnose_missing(struct diagnosis *diagnosis) {
     add_unrecorded_apis(diagnosis);
     if (!devices)
         return;
-    if (trace->call.count == 0)
+    if (source->model->no_timeline)
+        diagnose_add_missing(diagnosis,
+                             "There is no timeline, so idle time, launches and copies are not "
+                             "known. Record the program with ridge record.");
+    else if (trace->call.count == 0)
         diagnose_add_missing(diagnosis,
                              "No API calls were recorded, so the cause of idle time is not known. "
                              "Record with ridge record%s.",

@@ -19,7 +19,7 @@ static diagnose_rule *const rule_table[] = {
     diagnose_compilation, diagnose_allocation,    diagnose_transfers, diagnose_cpu,
     diagnose_reads,       diagnose_host,          diagnose_sync,      diagnose_launch,
     diagnose_kernels,     diagnose_grids,         diagnose_steps,     diagnose_clock,
-    diagnose_memory,      diagnose_communication, diagnose_catalogue,
+    diagnose_memory,      diagnose_communication, diagnose_catalogue, diagnose_counters,
 };
 
 /* How specific a finding is, and the expected gain, as a share of the time, that makes it
@@ -55,6 +55,11 @@ static const struct {
     [FINDING_TAIL] = {18, 0.10},
     [FINDING_LOW_OCCUPANCY] = {19, 0.10},
     [FINDING_ONE_QUEUE] = {20, 0.10},
+    [FINDING_UNCOALESCED] = {14, 0.05},
+    [FINDING_BANK_CONFLICTS] = {14, 0.05},
+    [FINDING_DIVERGENCE] = {14, 0.05},
+    [FINDING_SPILLS] = {19, 0},
+    [FINDING_STALLS] = {20, 0},
     [FINDING_IRREGULAR_STEPS] = {21, 0.08},
     [FINDING_UNDECIDED] = {22, 0},
     [FINDING_HEALTHY] = {23, 0},
@@ -231,6 +236,11 @@ static const struct {
     [FINDING_COMPUTE_BOUND] = {"Slow matrix products cost", NULL},
     [FINDING_LATENCY_BOUND] = {"Kernels too short to reach a roof cost", NULL},
     [FINDING_LOW_OCCUPANCY] = {"Low occupancy costs", NULL},
+    [FINDING_UNCOALESCED] = {"Uncoalesced memory access costs", NULL},
+    [FINDING_BANK_CONFLICTS] = {"Bank conflicts in shared memory cost", NULL},
+    [FINDING_DIVERGENCE] = {"Divergent warps cost", NULL},
+    [FINDING_SPILLS] = {"Spilled registers cost", NULL},
+    [FINDING_STALLS] = {"Warp stalls cost", NULL},
     [FINDING_SMALL_GRID] = {"Grids too small for the device cost", NULL},
     [FINDING_TAIL] = {"Partly filled last waves cost", NULL},
     [FINDING_ONE_QUEUE] = {"Running small kernels one after another costs", NULL},
@@ -377,6 +387,9 @@ static void write_headline(struct diagnosis *diagnosis, const struct finding *fi
     char percent[FORMAT_SIZE];
     if (first->headline)
         diagnose_set_text(diagnosis, &verdict->manager, "%s", first->headline);
+    else if (first->kind == FINDING_HEALTHY && diagnosis->source->model->no_timeline)
+        diagnose_set_text(diagnosis, &verdict->manager,
+                          "The counters of the kernels show no fault.");
     else if (first->kind == FINDING_HEALTHY)
         diagnose_set_text(diagnosis, &verdict->manager, "%s is busy %s of the time. %s.",
                           device_subject(diagnosis),
@@ -511,11 +524,18 @@ static struct diagnose_source select_main_device(const struct diagnose_source *s
     return main;
 }
 
-/* Most rules are about the device. Without kernels in the trace only rules about the host apply. */
+/* Most rules are about the device. Without kernels in the trace only rules about the host apply,
+ * without a timeline only those about single kernels. */
+static bool rule_applies(const struct diagnosis *diagnosis, diagnose_rule *rule) {
+    if (diagnosis->source->device_count == 0 || kernels_are_missing(&diagnosis->facts))
+        return rule == diagnose_cpu || rule == diagnose_steps;
+    return !diagnosis->source->model->no_timeline || rule == diagnose_kernels ||
+           rule == diagnose_grids || rule == diagnose_counters;
+}
+
 static void apply_rules(struct diagnosis *diagnosis) {
-    bool host_only = diagnosis->source->device_count == 0 || kernels_are_missing(&diagnosis->facts);
     for (size_t i = 0; i < sizeof rule_table / sizeof *rule_table && !diagnosis->failed; i++)
-        if (!host_only || rule_table[i] == diagnose_cpu || rule_table[i] == diagnose_steps)
+        if (rule_applies(diagnosis, rule_table[i]))
             rule_table[i](diagnosis);
 }
 

@@ -9,7 +9,7 @@
  * z; + - * / and parentheses; float constants with an f; and the macros below. On a GPU they
  * are scalars; on the CPU they are vectors, so use SELECT and TRUTH instead of ?: and &&.
  *
- *   EXP LOG LOG1P SIN COS TAN TANH ERF SQRT RSQRT FLOOR CEIL RINT ABS (x), POW(x, y)
+ *   EXP LOG LOG1P SIN COS TAN TANH ERF SQRT RSQRT FLOOR CEIL RINT ABS (x), POW(x, y), MOD(x, y)
  *   TRUTH(comparison)      1 or 0, an integer; combine with & | ^
  *   SELECT(t, a, b)        floats a where the integer t is not 0, else b
  *   ISELECT(t, a, b)       the same for integers
@@ -44,7 +44,7 @@ enum op_rule {
     X(SUB,           sub,           2, ARITHMETIC, 1, x - y, x - y) \
     X(MUL,           mul,           2, ARITHMETIC, 1, x * y, x * y) \
     X(DIV,           div,           2, ARITHMETIC, 1, x / y, IDIV(x, y)) \
-    X(MOD,           mod,           2, ARITHMETIC, 4, x - FLOOR(x / y) * y, IMOD(x, y)) \
+    X(MOD,           mod,           2, ARITHMETIC, 4, MOD(x, y), IMOD(x, y)) \
     X(POW,           pow,           2, FLOAT,      1, POW(x, y), 0) \
     X(MIN,           min,           2, ARITHMETIC, 1, SELECT(TRUTH(x < y) | TRUTH(x != x), x, y), \
                                                       ISELECT(TRUTH(x < y), x, y)) \
@@ -186,7 +186,15 @@ enum op_rule {
     X(QUANTIZE, quantize) \
     X(DEQUANTIZE, dequantize) \
     X(GATED, gated_mlp) \
-    X(LORA, lora)
+    X(LORA, lora) \
+    X(UPDATE, update) \
+    X(GATHER, gather) \
+    X(SCATTER_ADD, scatter_add) \
+    X(ARGSORT, argsort) \
+    X(CUMSUM, cumsum) \
+    X(SAMPLE, sample) \
+    X(UNFOLD, unfold) \
+    X(FOLD, fold)
 
 /* clang-format on */
 

@@ -16,6 +16,9 @@ struct import_options {
     void (*progress)(void *context, const char *what);
     void *progress_context;
     const char *command; /* of the recorded program, where it is known better; or NULL */
+    /* Of a report of counters, only these are imported, at this time: those of another trace. */
+    bool counters_only;
+    int64_t counters_time;
 };
 
 struct import_source {
@@ -40,7 +43,7 @@ struct importer {
 
 extern const struct importer import_kineto, import_nsys, import_xctrace, import_rpd, import_xplane,
     import_perfetto, import_perf_script, import_folded, import_speedscope, import_rocprof,
-    import_rocpd;
+    import_rocpd, import_ncu_report, import_ncu_text;
 
 /* Opens a .ridge file in place, and any other trace through its importer and an unnamed temporary
  * file. */

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "base/csv.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/min_max.h"
@@ -87,24 +88,9 @@ struct rocprof {
 
 /* ---- CSV ----------------------------------------------------------------------------------- */
 
-/* Splits a line at commas outside of quotes. The quotes around a field go; a doubled one inside
- * stays as it is, since no column that is read has one. */
+/* No column that is read has a quote inside. */
 static void split_fields(struct rocprof *import, struct text line) {
-    size_t count = 0, at = 0;
-    while (at <= line.length && count < FIELDS_MAX) {
-        bool quoted = at < line.length && line.data[at] == '"';
-        size_t start = at + quoted, end = start;
-        while (end < line.length && (quoted ? line.data[end] != '"' || (end + 1 < line.length &&
-                                                                        line.data[end + 1] == '"')
-                                            : line.data[end] != ','))
-            end += quoted && line.data[end] == '"' ? 2 : 1;
-        end = MIN(end, line.length);
-        import->fields[count++] = (struct text){line.data + start, end - start};
-        while (end < line.length && line.data[end] != ',')
-            end++;
-        at = end + 1;
-    }
-    import->field_count = count;
+    import->field_count = csv_split(line, import->fields, FIELDS_MAX);
 }
 
 static bool has(const struct rocprof *import, enum csv_column column) {

@@ -9,8 +9,8 @@
 
 #define KNOWN_FORMATS                                                                              \
     "ridge reads .ridge, torch.profiler and Chrome JSON, Nsight Systems SQLite, Instruments XML, " \
-    "rocprof CSV and rocpd, rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, and the CPU "   \
-    "profiles of "                                                                                 \
+    "rocprof CSV and rocpd, rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, Nsight "        \
+    "Compute reports, CSV and text, and the CPU profiles of "                                      \
     "perf script, speedscope and folded stacks"
 
 struct signature {
@@ -45,7 +45,6 @@ static const struct signature signatures[] = {
     STARTS("PAR1", "is a Parquet file; export the Nsight report with 'nsys export --type sqlite'"),
     STARTS("PERFILE2", "is a 'perf record' file; convert it with 'perf script -i FILE > "
                        "profile.txt' and read that"),
-    STARTS("NVR\0", "is an Nsight Compute report; ridge reads Nsight Systems traces"),
     STARTS("\x93NUMPY", "is a NumPy array, not a trace; " KNOWN_FORMATS),
 };
 enum { SIGNATURES = ARRAY_COUNT(signatures) };

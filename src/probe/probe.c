@@ -21,6 +21,8 @@
 
 EXPORT int InitializeInjection(void);
 EXPORT int InitializeInjectionNvtx2(nvtx_export_table *tables);
+EXPORT int ridge_probe_attach(const char *folder, const char *words);
+EXPORT int ridge_probe_attached(void);
 EXPORT int ridge_probe_push(const char *name);
 EXPORT int ridge_probe_pop(void);
 EXPORT void ridge_probe_allocation(uint64_t address, uint64_t bytes, int released,
@@ -45,6 +47,20 @@ int InitializeInjectionNvtx2(nvtx_export_table *tables) {
     bool installed = probe && probe->options.nvtx && tables && nvtx_install(tables);
     errno = error;
     return installed;
+}
+
+/* Called by a recorder that attaches, on a thread that it has interrupted, and by the Python
+ * module. Returns at once: the session starts on another thread. */
+int ridge_probe_attach(const char *folder, const char *words) {
+    int error = errno;
+    int result = session_start(folder, words);
+    errno = error;
+    return result;
+}
+
+/* Whether the session has started. */
+int ridge_probe_attached(void) {
+    return probe_is_ready();
 }
 
 /* Ranges of programs without NVTX; the Python module calls these. The name is UTF-8. Returns the

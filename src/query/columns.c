@@ -28,6 +28,7 @@ static const char *const table_meanings[TABLE_COUNT] = {
     [TABLE_STATE] = "thread states: running, ready, blocked",
     [TABLE_USAGE] = "CPU time of threads so far, read from time to time",
     [TABLE_ALLOCATION] = "sampled allocations of the heap, and their releases",
+    [TABLE_METRIC] = "hardware counters of kernel launches",
 };
 
 static const struct column_doc column_docs[] = {
@@ -185,6 +186,23 @@ static const struct column_doc column_docs[] = {
     {"allocation", "address", "joins an allocation with its release, within a process",
      ABSENT_ZERO},
     {"allocation", "stack", "stack.id of the innermost frame, where known", ABSENT_ZERO},
+
+    {"metric", "time", "start of the launch, or of the trace if another run was measured",
+     ABSENT_NEVER},
+    {"metric", "launch", "number of the launch, in the order in which launches ran", ABSENT_NEVER},
+    {"metric", "device", "device.id", ABSENT_ZERO},
+    {"metric", "kernel", "name of the kernel", ABSENT_NEVER},
+    {"metric", "grid_x", "blocks per grid", ABSENT_ZERO},
+    {"metric", "grid_y", "blocks per grid", ABSENT_ZERO},
+    {"metric", "grid_z", "blocks per grid", ABSENT_ZERO},
+    {"metric", "block_x", "threads per block", ABSENT_ZERO},
+    {"metric", "block_y", "threads per block", ABSENT_ZERO},
+    {"metric", "block_z", "threads per block", ABSENT_ZERO},
+    {"metric", "name", "the counter, as the source names it", ABSENT_NEVER},
+    {"metric", "unit", "without a prefix: byte, ns, %", ABSENT_NEVER},
+    {"metric", "value", "its value", ABSENT_NEVER},
+    {"metric", "file", "source file of a line's counter; empty: the whole kernel", ABSENT_NEVER},
+    {"metric", "line", "its line", ABSENT_ZERO},
 };
 
 static void add_computed(struct shown_table *shown, const char *name, enum shown_kind kind,

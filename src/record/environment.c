@@ -94,12 +94,17 @@ bool environment_find_probe(char path[ENVIRONMENT_PROBE_SIZE], struct status *st
 
 /* ---- Variables --------------------------------------------------------------------------- */
 
-/* The last value that was set here, or the inherited one. */
-static const char *value_of(const struct environment *environment, const char *name) {
+const char *environment_value(const struct environment *environment, const char *name) {
     for (size_t i = environment->count; i > 0; i--)
         if (strcmp(environment->variables[i - 1].name, name) == 0)
             return environment->variables[i - 1].value;
-    return getenv(name);
+    return NULL;
+}
+
+/* The last value that was set here, or the inherited one. */
+static const char *value_of(const struct environment *environment, const char *name) {
+    const char *value = environment_value(environment, name);
+    return value ? value : getenv(name);
 }
 
 static bool set_variable(struct environment *environment, const char *name, const char *value,
@@ -290,8 +295,9 @@ static bool set_metal(struct environment *environment, struct status *status) {
 #endif
 }
 
-/* VK_ADD_LAYER_PATH is ignored when VK_LAYER_PATH is set. ncnn loads a driver without the loader:
- * the probe leads it to the loader. llama.cpp labels its commands on request. */
+/* VK_ADD_LAYER_PATH is ignored when VK_LAYER_PATH is set, even if that is empty. ncnn loads a
+ * driver without the loader: the probe leads it to the loader. llama.cpp labels its commands on
+ * request. */
 static bool set_vulkan(struct environment *environment, const char *spool,
                        struct record_summary *summary, struct status *status) {
     struct status why = {0};
@@ -300,7 +306,7 @@ static bool set_vulkan(struct environment *environment, const char *spool,
         return true;
     }
     const char *path = value_of(environment, "VK_LAYER_PATH");
-    bool replaces = path && *path;
+    bool replaces = path != NULL;
     if (!replaces) {
         path = vulkan_layer_old_path();
         replaces = path != NULL;
@@ -347,6 +353,17 @@ bool environment_build(struct environment *environment, const struct record_opti
                                         !value_of(environment, "PYTHONPERFSUPPORT");
     return !environment->enables_python_names ||
            set_variable(environment, "PYTHONPERFSUPPORT", "1", status);
+}
+
+bool environment_build_session(struct environment *environment,
+                               const struct record_options *options, const char *spool,
+                               struct status *status) {
+    struct record_options session = *options;
+    if (session.backend == RECORD_AUTO)
+        session.backend = RECORD_CUDA;
+    char *words = probe_options(environment, &session, status);
+    return words && set_variable(environment, SPOOL_VARIABLE, spool, status) &&
+           set_variable(environment, SPOOL_OPTIONS, words, status);
 }
 
 void environment_finish(struct environment *environment) {

@@ -10,11 +10,13 @@ bool report_write_csv(const struct report *report, const char *section, struct o
         part++;
     if (!part->name || !part->data)
         return status_fail(status, STATUS_USAGE, "there is no table '%s' in CSV", section);
-    section_write_csv_head(part->data, output);
-    bool ok = true;
+    bool ok = true, of_kernels = part->data == &section_counters && report->counters.count == 0 &&
+                                 report->kernel_counters.kernel_count > 0;
+    const struct section *data = of_kernels ? &section_kernel_counters : part->data;
+    section_write_csv_head(data, output);
     for (size_t i = 0; ok && i < (part->per_device ? report->device_count : 1); i++) {
         struct report_source source = {report, part->per_device ? &report->devices[i] : NULL};
-        ok = section_write_csv(part->data, &source, output, status);
+        ok = section_write_csv(data, &source, output, status);
     }
     return ok;
 }

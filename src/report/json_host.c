@@ -292,5 +292,11 @@ bool json_report_host(struct json *json, const struct report *report, struct sta
     ok = write_cpu(json, report, status) && ok;
     ok = write_host_memory(json, report, status) && ok;
     write_processors(json, &report->counters);
+    if (report->kernel_counters.kernel_count) {
+        json_key(json, "kernel_counters");
+        ok = section_write_json(&section_kernel_counters, &(struct report_source){.report = report},
+                                json, status) &&
+             ok;
+    }
     return ok;
 }

@@ -168,6 +168,7 @@ bool judge(struct report *report, struct status *status) {
         .limits = report->limits,
         .work = &report->work,
         .occupancy = &report->occupancy,
+        .counters = &report->kernel_counters,
         .replay = judged.replay,
         .syncs = &report->syncs,
         .ranges = &report->ranges,

@@ -38,14 +38,16 @@ static const struct {
     {DEVICE_LIMIT_MATRIX_BF16, "bf16 matrix"},
 };
 
-static void add_roofs(const struct limits *limits, enum limit_source source, struct buffer *words) {
+/* `start`: where the list begins in `words`. */
+static void add_roofs(const struct limits *limits, enum limit_source source, size_t start,
+                      struct buffer *words) {
     const char *before = "";
     char text[FORMAT_SIZE];
     for (size_t i = 0; i < ARRAY_COUNT(shown); i++) {
         if (limits->source[shown[i].limit] != source)
             continue;
         if (!*before)
-            buffer_printf(words, "%s%s: ", words->length ? "; " : "", source_words[source]);
+            buffer_printf(words, "%s%s: ", words->length > start ? "; " : "", source_words[source]);
         double value = limits->of[shown[i].limit];
         buffer_printf(words, "%s%s %s", before, shown[i].name,
                       shown[i].limit == DEVICE_LIMIT_MEMORY ? format_rate(value, text)
@@ -55,8 +57,9 @@ static void add_roofs(const struct limits *limits, enum limit_source source, str
 }
 
 void limits_roofs(const struct limits *limits, struct buffer *words) {
+    size_t start = words->length;
     for (unsigned source = LIMIT_MEASURED; source > LIMIT_UNKNOWN; source--)
-        add_roofs(limits, source, words);
+        add_roofs(limits, source, start, words);
 }
 
 void limits_summary(const struct kernels *kernels, const struct limits *limits,

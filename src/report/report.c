@@ -151,7 +151,9 @@ static bool prepare(void *context, size_t index, struct status *status) {
 
 static bool find_limits(struct report *report, struct status *status) {
     return limits_find(&report->model, report->options.given, &report->limits, status) &&
-           work_find(&report->model, &report->host, report->limits, &report->work, status);
+           kernel_counters_find(&report->model, &report->kernel_counters, status) &&
+           work_find(&report->model, &report->host, report->limits, &report->kernel_counters,
+                     &report->work, status);
 }
 
 struct replay *report_replay(const struct report *report, const struct selection *selections,
@@ -364,6 +366,7 @@ void report_finish(struct report *report) {
     heap_finish(&report->heap);
     operators_finish(&report->operators);
     counters_finish(&report->counters);
+    kernel_counters_finish(&report->kernel_counters);
     memory_free(report->memory);
     steps_finish(&report->steps);
     data_quality_finish(&report->quality);

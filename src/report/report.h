@@ -17,6 +17,7 @@
 #include "analysis/gaps.h"
 #include "analysis/heap.h"
 #include "analysis/host.h"
+#include "analysis/kernel_counters.h"
 #include "analysis/kernels.h"
 #include "analysis/launches.h"
 #include "analysis/layers.h"
@@ -100,6 +101,7 @@ struct report {
     struct heap heap;
     struct operators operators; /* on the CPU; empty where a device worked */
     struct counters counters;
+    struct kernel_counters kernel_counters;
     struct memory_use *memory; /* by device id; [0] host */
     const char *loop;          /* options.steps named it; options.steps is "steady" then; or NULL */
     struct steps steps;

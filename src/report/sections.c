@@ -68,7 +68,11 @@ const struct report_part report_parts[] = {
      false,
      &section_samples,
      {&section_python, &section_samples}},
-    {"counters", "hardware counters", false, &section_counters, {&section_counters}},
+    {"counters",
+     "hardware counters of processes and of kernels",
+     false,
+     &section_counters,
+     {&section_counters, &section_kernel_use, &section_kernel_access}},
     {"trust", "what was lost or is unknown", false, NULL, {NULL}},
     {0},
 };

@@ -160,10 +160,10 @@ static void write_origin(struct text_writer *writer) {
             buffer_printf(&line, "%s%.*s", line.length ? ", " : "", TEXT_ARGS(name));
     }
     int64_t run = report->model.last - report->model.first - report->pauses.time;
-    format_duration(trace->session_count > 1 ? report_wall(report) : run, span);
-    if (trace->session_count > 1)
+    format_duration(report->model.recordings > 1 ? report_wall(report) : run, span);
+    if (report->model.recordings > 1)
         buffer_printf(&line, "%s%u recordings, %s in all", line.length ? ", " : "",
-                      (unsigned)trace->session_count, span);
+                      (unsigned)report->model.recordings, span);
     else
         buffer_printf(&line, "%s%s", line.length ? ", " : "", span);
     if (report->pauses.time)
@@ -335,12 +335,14 @@ static void write_device_summary(struct text_writer *writer) {
     for (size_t i = 1; i < report->device_count; i++)
         if (report->devices[i].account.busy > busiest->account.busy)
             busiest = &report->devices[i];
-    if (report->device_count > 1)
+    if (!report->model.no_timeline && report->device_count > 1)
         text_devices(writer);
-    else
+    else if (!report->model.no_timeline)
         text_account(writer, busiest);
-    text_timeline(writer, busiest);
+    if (!report->model.no_timeline)
+        text_timeline(writer, busiest);
     text_write_section(writer, &section_kernels, busiest, SUMMARY_ROWS);
+    text_write_section(writer, &section_kernel_use, NULL, SUMMARY_ROWS);
 }
 
 static void write_host_summary(struct text_writer *writer) {

@@ -29,7 +29,7 @@
 #define SPOOL_VARIABLE "RIDGE_SPOOL" /* the folder */
 #define SPOOL_OPTIONS "RIDGE_PROBE"  /* options of the probe, see probe/probe.h */
 enum {
-    SPOOL_VERSION = 3,
+    SPOOL_VERSION = 4,
     SPOOL_SEGMENT_BYTES = 1 << 20, /* maximum; the first segments of a lane are shorter */
     SPOOL_RECORD_MAX = 8192,
     SPOOL_TEXT_MAX = 4096,
@@ -256,6 +256,13 @@ struct spool_lane; /* a thread's */
 /* Opens the folder in the environment. NULL, without side effects, when there is none or it cannot
  * be used. */
 struct spool *spool_open(void);
+/* A spool without a folder: it is stopped, and stays valid until it is closed. */
+struct spool *spool_create(void);
+/* Writes to this folder from here on. The spool has none yet, or was detached. */
+bool spool_attach(struct spool *spool, const char *folder);
+/* Gives up the folder. With `unmaps` no thread may be using a lane, and all memory of lanes is
+ * released; else it stays mapped and is not used again. */
+void spool_detach(struct spool *spool, bool unmaps);
 /* Limits the bytes of files that the process has at a time. */
 void spool_limit(struct spool *spool, uint64_t bytes);
 /* In a child of fork(): creates a spool for the child's pid. The parent's files are not touched,
@@ -283,7 +290,12 @@ uint32_t spool_constant(struct spool_lane *lane, const char *text);
 void spool_drop(struct spool *spool, uint64_t records);
 /* The recorder has stopped reading. */
 bool spool_is_stopped(const struct spool *spool);
-/* Marks a normal end of the process. */
+/* The recorder wants the rest of the records, has stopped, or does not read any more. */
+bool spool_is_finishing(const struct spool *spool);
+/* Everything that the process can record is being recorded. */
+void spool_mark_ready(struct spool *spool);
+bool spool_is_ready(const struct spool *spool);
+/* Marks a normal end of the process, or of its recording. */
 void spool_mark_ended(struct spool *spool);
 
 /* ---- Reading, in the recorder ------------------------------------------------------------ */
@@ -294,6 +306,7 @@ struct spool_process {
     int64_t pid, start;  /* CLOCK_MONOTONIC at its first record */
     struct text command; /* from /proc/PID/cmdline; may be empty */
     bool ended;          /* normally */
+    bool ready;          /* see spool_mark_ready() */
     uint64_t dropped;
 };
 
@@ -311,6 +324,10 @@ void spool_reader_close(struct spool_reader *reader);
  * ended. Files of ended processes are removed once they are drained. */
 bool spool_reader_drain(struct spool_reader *reader, spool_sink *sink, void *context,
                         struct status *status);
+/* Updates what is known of the processes, without reading records. */
+bool spool_reader_poll(struct spool_reader *reader, struct status *status);
+/* Requests all processes to write what is left and to end the recording. */
+void spool_reader_finish(struct spool_reader *reader);
 struct text spool_reader_text(const struct spool_reader *reader, unsigned lane, uint32_t number);
 /* Valid until the reader is closed. */
 const struct spool_process *spool_reader_process(const struct spool_reader *reader,

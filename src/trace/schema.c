@@ -30,6 +30,7 @@
 #define STATE_COLUMN(column, type) COLUMN(state, column, type)
 #define USAGE_COLUMN(column, type) COLUMN(usage, column, type)
 #define ALLOCATION_COLUMN(column, type) COLUMN(allocation, column, type)
+#define METRIC_COLUMN(column, type) COLUMN(metric, column, type)
 
 #define TABLE_COLUMN_LIST(table, TABLE, fourcc)                                                    \
     static const struct column_info columns_of_##table[] = {TABLE##_COLUMNS(TABLE##_COLUMN)};      \

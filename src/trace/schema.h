@@ -177,6 +177,26 @@
                       */                                                                           \
     X(stack, STACK)
 
+/* A hardware counter of one launch of a kernel. The rows of a launch follow each other. Launches
+ * are numbered in the order in which they ran. They may be those of another run of the program:
+ * kernel, grid and block join them with activities, and the time is that of the trace's start. */
+#define METRIC_COLUMNS(X)                                                                          \
+    X(time, TIME)                                                                                  \
+    X(launch, U64)                                                                                 \
+    X(device, DEVICE)                                                                              \
+    X(kernel, STRING)                                                                              \
+    X(grid_x, U32)                                                                                 \
+    X(grid_y, U32)                                                                                 \
+    X(grid_z, U32)                                                                                 \
+    X(block_x, U32)                                                                                \
+    X(block_y, U32)                                                                                \
+    X(block_z, U32)                                                                                \
+    X(name, STRING) /* the source's name of the counter: "dram__bytes_read.sum" */                 \
+    X(unit, STRING) /* without a prefix: "byte", "ns", "%" */                                      \
+    X(value, F64)                                                                                  \
+    X(file, STRING) /* the counter of a line of the kernel's source; "": of the whole kernel */    \
+    X(line, U32)
+
 /* T(table, TABLE, fourcc): entities first, then events. */
 #define TRACE_TABLES(T)                                                                            \
     T(meta, META, "META")                                                                          \
@@ -195,7 +215,8 @@
     T(counter, COUNTER, "COUN")                                                                    \
     T(state, STATE, "STAT")                                                                        \
     T(usage, USAGE, "USAG")                                                                        \
-    T(allocation, ALLOCATION, "ALLO")
+    T(allocation, ALLOCATION, "ALLO")                                                              \
+    T(metric, METRIC, "METR")
 
 enum activity_kind { ACTIVITY_KERNEL, ACTIVITY_COPY, ACTIVITY_SET, ACTIVITY_KINDS };
 enum copy_direction {

@@ -80,6 +80,9 @@ TRACE_TABLES(SCHEMA_WRITE)
 #define META_PROCESSORS "processors"              /* that the recorded program may use */
 #define META_STATES_INTERVAL "states.interval_ns" /* thread states were read that often */
 #define META_SAMPLES_CLOCK "samples.clock" /* "wall": samples also count waiting threads */
+/* "none": the source has durations without start times, and activities were laid end to end.
+ * "counters": it has only counters of the launches of another recording. */
+#define META_TIMELINE "timeline"
 #define META_RANK "rank"
 #define META_FILE_RANK "source.rank" /* from the name of the file, where nothing else has it */
 #define META_WORLD_SIZE "world_size"

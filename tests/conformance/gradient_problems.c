@@ -194,7 +194,8 @@ static struct array activation_reference(const struct array *in, int option) {
 }
 
 static ridge_tensor *gated_forward(ridge_tensor *const *in, int option) {
-    return ridge_gated_mlp(in[0], in[1], in[2], option ? in[3] : NULL);
+    return ridge_gated_mlp(in[0], ridge_transpose(in[1], 0, 1), ridge_transpose(in[2], 0, 1),
+                           option ? ridge_transpose(in[3], 0, 1) : NULL);
 }
 
 static struct array gated_reference(const struct array *in, int option) {
@@ -206,7 +207,8 @@ static struct array gated_reference(const struct array *in, int option) {
 
 static ridge_tensor *lora_forward(ridge_tensor *const *in, int option) {
     (void)option;
-    return ridge_lora(in[0], in[1], in[2], in[3], 0.5f);
+    return ridge_lora(in[0], ridge_transpose(in[1], 0, 1), ridge_transpose(in[2], 0, 1),
+                      ridge_transpose(in[3], 0, 1), 0.5f);
 }
 
 static struct array lora_reference(const struct array *in, int option) {
@@ -355,7 +357,9 @@ static struct array embedding_reference(const struct array *in, int option) {
 }
 
 static ridge_tensor *rope_forward(ridge_tensor *const *in, int option) {
-    return ridge_rope(in[0], 3, 100.0f, option != 0);
+    ridge_tensor *positions = ridge_arange(ridge_tensor_device(in[0]), RIDGE_I32,
+                                           ridge_tensor_size(in[0], 2), 3, 1);
+    return ridge_rope(in[0], positions, 100.0f, option != 0);
 }
 
 static struct array rope_reference(const struct array *in, int option) {

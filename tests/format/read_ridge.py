@@ -41,6 +41,8 @@ TABLES = {
     "STAT": ("state", "start:t duration:i64 thread:THRD state:u8 processor:u32 blocked_on:u8 call:s stack:STAK"),
     "USAG": ("usage", "time:t thread:THRD user:i64 kernel:i64 ready:i64"),
     "ALLO": ("allocation", "time:t thread:THRD operation:u8 bytes:u64 address:u64 stack:STAK"),
+    "METR": ("metric", "time:t launch:u64 device:DEVI kernel:s grid_x:u32 grid_y:u32 grid_z:u32 "
+             "block_x:u32 block_y:u32 block_z:u32 name:s unit:s value:f64 file:s line:u32"),
 }
 MASK = 2**64 - 1
 P1, P2, P3, P4, P5 = (11400714785074694791, 14029467366897019727, 1609587929392839161,

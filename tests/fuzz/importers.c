@@ -56,6 +56,8 @@ static int import(const struct importer *importer, const uint8_t *data, size_t s
     int fuzz_##name(const uint8_t *data, size_t size) {                                            \
         return import(&import_##name, data, size);                                                 \
     }
+IMPORTER(ncu_report)
+IMPORTER(ncu_text)
 IMPORTER(rocpd)
 IMPORTER(rocprof)
 IMPORTER(xplane)

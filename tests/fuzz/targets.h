@@ -18,6 +18,8 @@
     X(gguf)                                                                                        \
     X(kineto)                                                                                      \
     X(lines)                                                                                       \
+    X(ncu_report)                                                                                  \
+    X(ncu_text)                                                                                    \
     X(nsys)                                                                                        \
     X(open)                                                                                        \
     X(perf_script)                                                                                 \

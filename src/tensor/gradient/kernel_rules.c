@@ -133,9 +133,9 @@ static bool attention_gradient(struct gradient_step *step) {
     struct builder *build = step->build;
     enum ridge_dtype dtype = step->node.dtype;
     int64_t kv_heads = step->operands[1]->view.sizes[1], queries = step->node.shape.sizes[2];
-    if (step->node.input_count != 3)
+    if (step->node.input_count != 3 || step->node.parameters.start != 0)
         return status_fail(build->status, STATUS_UNSUPPORTED,
-                           "attention with a mask or lengths has no gradient");
+                           "attention with a mask, lengths or a window has no gradient");
     struct attention work = {.q = share_keys(build, step->operands[0], kv_heads),
                              .k = step->operands[1],
                              .v = step->operands[2],

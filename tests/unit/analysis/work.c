@@ -82,7 +82,7 @@ static bool stage_find_with(struct stage *stage, const struct limits *limits) {
     stage->trace->device.multiprocessors[1] = 100;
     bool ok = model_build(&stage->model, stage->trace, &status) &&
               host_build(&stage->host, &stage->model, &status) &&
-              work_find(&stage->model, &stage->host, limits, &stage->work, &status);
+              work_find(&stage->model, &stage->host, limits, NULL, &stage->work, &status);
     if (!ok)
         test_failed(__FILE__, __LINE__, "%s", status.message);
     return ok;

@@ -43,7 +43,7 @@ TEST(a_report_fails_if_one_of_its_allocations_does) {
             status = (struct status){0};
             memory_fail_only(nth);
             bool ok = build_and_rank(trace, &status);
-            ended = !memory_fail_only(0);
+            ended = memory_fail_only(0) != 0;
             if (ok != ended || (!ok && status.code != STATUS_MEMORY))
                 test_failed(__FILE__, __LINE__, "%s: allocation %llu: status %d", traces[i].path,
                             (unsigned long long)nth, status.code);

@@ -1,0 +1,222 @@
+/* What the GPU's hardware counters show about each kernel, with targets: how busy the units were,
+ * and how kernels used memory and warps. */
+#include <string.h>
+
+#include "base/array.h"
+#include "base/format.h"
+#include "report/sections.h"
+
+static const struct kernel_counters *counters_of(const void *source) {
+    return &((const struct report_source *)source)->report->kernel_counters;
+}
+
+static const void *kernel_row(const void *source, size_t index) {
+    const struct kernel_counters *counters = counters_of(source);
+    return index < counters->kernel_count ? &counters->kernels[index] : NULL;
+}
+
+static bool any_kernel_has(const void *source, enum kernel_figure figure) {
+    const struct kernel_counters *counters = counters_of(source);
+    for (size_t i = 0; i < counters->kernel_count; i++)
+        if (counters->kernels[i].figures.known >> figure & 1)
+            return true;
+    return false;
+}
+
+static struct value number(const struct measured_kernel *kernel, enum kernel_figure figure) {
+    double value;
+    bool known = kernel_figure(&kernel->figures, figure, &value);
+    return value_if(known, value_real(value));
+}
+
+static struct value amount(const struct measured_kernel *kernel, enum kernel_figure figure) {
+    double value;
+    bool known = kernel_figure(&kernel->figures, figure, &value) && value >= 0 && value < 1e18;
+    return value_if(known, value_integer(known ? (int64_t)(value + 0.5) : 0));
+}
+
+static struct value limiter(const struct measured_kernel *kernel) {
+    const char *name = kernel_occupancy_limiter(&kernel->figures);
+    double theoretical;
+    if (kernel_figure(&kernel->figures, KERNEL_THEORETICAL_FIGURE, &theoretical) &&
+        theoretical >= 1)
+        return value_none();
+    return value_if(name != NULL, value_string(name ? name : ""));
+}
+
+static struct value sectors(const struct measured_kernel *kernel, bool stores) {
+    double value = 0;
+    bool known = kernel_sectors_per_request(&kernel->figures, stores, &value);
+    return value_if(known, value_real(value));
+}
+
+static struct value flops(const struct measured_kernel *kernel) {
+    double value = 0;
+    bool known = kernel_figures_flops(&kernel->figures, &value);
+    return value_if(known, value_real(value));
+}
+
+static struct value stall(const struct measured_kernel *kernel, bool with_share,
+                          struct buffer *words) {
+    unsigned reason;
+    double share;
+    char text[FORMAT_SIZE];
+    if (!kernel_top_stall(&kernel->figures, &reason, &share))
+        return value_unknown();
+    buffer_string(words, stall_name(reason));
+    if (with_share)
+        buffer_printf(words, " %s", format_percent(share, text));
+    return value_text(buffer_as_text(words));
+}
+
+static struct value stall_share(const struct measured_kernel *kernel) {
+    unsigned reason;
+    double share = 0;
+    bool known = kernel_top_stall(&kernel->figures, &reason, &share);
+    return value_if(known, value_real(share));
+}
+
+#define KERNEL(name, ...) REPORT_VALUE(name, struct measured_kernel, __VA_ARGS__)
+#define SHARE(name, FIGURE) KERNEL(name, number(at, KERNEL_##FIGURE##_FIGURE))
+KERNEL(kernel_name, value_text(at->short_name))
+KERNEL(kernel_full_name, report_text(of, at->kernel))
+KERNEL(kernel_launches, value_integer((int64_t)at->launches))
+KERNEL(kernel_duration, amount(at, KERNEL_DURATION_FIGURE))
+SHARE(kernel_sm, SM)
+SHARE(kernel_memory, MEMORY)
+SHARE(kernel_dram, DRAM)
+SHARE(kernel_l1_hits, L1_HITS)
+SHARE(kernel_l2_hits, L2_HITS)
+SHARE(kernel_occupancy, OCCUPANCY)
+SHARE(kernel_theoretical, THEORETICAL)
+SHARE(kernel_tensor, TENSOR)
+SHARE(kernel_warps, WARPS)
+SHARE(kernel_branches, BRANCHES)
+KERNEL(kernel_limiter, limiter(at))
+KERNEL(kernel_bytes, amount(at, KERNEL_DRAM_BYTES_FIGURE))
+KERNEL(kernel_load_sectors, sectors(at, false))
+KERNEL(kernel_store_sectors, sectors(at, true))
+KERNEL(kernel_conflicts, amount(at, KERNEL_BANK_CONFLICTS_FIGURE))
+KERNEL(kernel_spills, amount(at, KERNEL_LOCAL_ACCESSES_FIGURE))
+KERNEL(kernel_registers, amount(at, KERNEL_REGISTERS_FIGURE))
+KERNEL(kernel_stall, stall(at, true, words))
+KERNEL(kernel_stall_name, stall(at, false, words))
+KERNEL(kernel_stall_share, stall_share(at))
+KERNEL(kernel_flop_count, flops(at))
+
+static const struct column use_columns[] = {
+    {NULL, "kernel", UNIT_TEXT, COLUMN_FLEXIBLE, kernel_name},
+    {NULL, "launches", UNIT_COUNT, COLUMN_RANK(3), kernel_launches},
+    {NULL, "time", UNIT_NS, 0, kernel_duration},
+    {NULL, "SM", UNIT_SHARE, 0, kernel_sm},
+    {NULL, "memory", UNIT_SHARE, 0, kernel_memory},
+    {NULL, "DRAM", UNIT_SHARE, COLUMN_RANK(1), kernel_dram},
+    {NULL, "L1 hits", UNIT_SHARE, COLUMN_RANK(2), kernel_l1_hits},
+    {NULL, "L2 hits", UNIT_SHARE, COLUMN_RANK(2), kernel_l2_hits},
+    {NULL, "tensor", UNIT_SHARE, COLUMN_RANK(1), kernel_tensor},
+    {NULL, "occupancy", UNIT_SHARE, 0, kernel_occupancy},
+    {NULL, "of at most", UNIT_SHARE, COLUMN_RANK(2), kernel_theoretical},
+    {NULL, "limited by", UNIT_TEXT, COLUMN_RANK(1), kernel_limiter},
+    {0},
+};
+
+/* "Targets: occupancy above 75 %, memory above 80 %." of the figures in the table. */
+static bool write_targets(const void *source, const struct column *columns, struct buffer *line) {
+    size_t start = line->length;
+    for (const struct column *column = columns; column->get; column++)
+        for (size_t i = 0; i < kernel_target_count; i++) {
+            const struct kernel_target *target = &kernel_targets[i];
+            if (strcmp(column->title, target->title) != 0 ||
+                !any_kernel_has(source, target->figure))
+                continue;
+            buffer_string(line, line->length == start ? "Targets: " : ", ");
+            if (target->above)
+                buffer_printf(line, "%s above %.0f %%", target->title, 100 * target->target);
+            else
+                buffer_printf(line, "no %s", target->title);
+        }
+    if (line->length == start)
+        return false;
+    buffer_string(line, ".");
+    return true;
+}
+
+static bool use_targets(const void *source, size_t index, struct buffer *line) {
+    return index == 0 && write_targets(source, use_columns, line);
+}
+
+static bool use_note(const void *source, struct buffer *line) {
+    buffer_string(line, "shares of the hardware's peak, by Nsight Compute");
+    return kernel_row(source, 0) != NULL;
+}
+
+const struct section section_kernel_use = {.key = "kernel_use",
+                                           .title = "GPU counters: units",
+                                           .columns = use_columns,
+                                           .row = kernel_row,
+                                           .note = use_note,
+                                           .sentence = use_targets,
+                                           .rows = "kernels"};
+
+static const struct column access_columns[] = {
+    {NULL, "kernel", UNIT_TEXT, COLUMN_FLEXIBLE, kernel_name},
+    {NULL, "DRAM bytes", UNIT_BYTES, 0, kernel_bytes},
+    {NULL, "sectors/load", UNIT_NUMBER, 0, kernel_load_sectors},
+    {NULL, "sectors/store", UNIT_NUMBER, COLUMN_RANK(2), kernel_store_sectors},
+    {NULL, "bank conflicts", UNIT_COUNT, 0, kernel_conflicts},
+    {NULL, "spills", UNIT_COUNT, 0, kernel_spills},
+    {NULL, "warp efficiency", UNIT_SHARE, 0, kernel_warps},
+    {NULL, "uniform branches", UNIT_SHARE, COLUMN_RANK(2), kernel_branches},
+    {NULL, "registers", UNIT_COUNT, COLUMN_RANK(3), kernel_registers},
+    {NULL, "top stall", UNIT_TEXT, COLUMN_RANK(1), kernel_stall},
+    {0},
+};
+
+static bool access_targets(const void *source, size_t index, struct buffer *line) {
+    return index == 0 && write_targets(source, access_columns, line);
+}
+
+static bool access_note(const void *source, struct buffer *line) {
+    static const enum kernel_figure shown[] = {
+        KERNEL_DRAM_BYTES_FIGURE,     KERNEL_LOAD_REQUESTS_FIGURE, KERNEL_BANK_CONFLICTS_FIGURE,
+        KERNEL_LOCAL_ACCESSES_FIGURE, KERNEL_WARPS_FIGURE,         KERNEL_BRANCHES_FIGURE};
+    bool any = false;
+    for (size_t i = 0; i < ARRAY_COUNT(shown); i++)
+        any = any || any_kernel_has(source, shown[i]);
+    buffer_string(line, "a warp that loads 32 consecutive floats takes 4 sectors");
+    return any;
+}
+
+const struct section section_kernel_access = {.key = "kernel_access",
+                                              .title = "GPU counters: memory access and warps",
+                                              .columns = access_columns,
+                                              .row = kernel_row,
+                                              .note = access_note,
+                                              .sentence = access_targets,
+                                              .rows = "kernels"};
+
+/* All figures, for programs. */
+#define FIGURE(ID, key, merge) KERNEL(figure_##key, number(at, KERNEL_##ID##_FIGURE))
+KERNEL_FIGURES(FIGURE)
+KERNEL(limiter_name, limiter(at))
+
+#define FIGURE_COLUMN(ID, key, merge) {#key, NULL, UNIT_NUMBER, 0, figure_##key},
+static const struct column figure_columns[] = {
+    {"name", NULL, UNIT_TEXT, 0, kernel_name},
+    {"full_name", NULL, UNIT_TEXT, 0, kernel_full_name},
+    {"launches", NULL, UNIT_COUNT, 0, kernel_launches},
+    KERNEL_FIGURES(FIGURE_COLUMN) /* clang-format off */
+    {"load_sectors_per_request", NULL, UNIT_NUMBER, 0, kernel_load_sectors},
+    {"store_sectors_per_request", NULL, UNIT_NUMBER, 0, kernel_store_sectors},
+    {"flops", NULL, UNIT_NUMBER, 0, kernel_flop_count},
+    {"occupancy_limiter", NULL, UNIT_TEXT, 0, limiter_name},
+    {"top_stall", NULL, UNIT_TEXT, 0, kernel_stall_name},
+    {"top_stall_share", NULL, UNIT_SHARE, 0, kernel_stall_share},
+    {0}, /* clang-format on */
+};
+
+const struct section section_kernel_counters = {.key = "kernel_counters",
+                                                .title = "GPU counters",
+                                                .columns = figure_columns,
+                                                .row = kernel_row,
+                                                .rows = "kernels"};
