@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "trace/writer.h"
 
 const char *steps_source_name(enum steps_source source) {
     static const char *const names[] = {"none", "profiler steps", "repeated ranges",
@@ -185,18 +186,47 @@ static bool find_repeated_ranges(const struct model *model, struct steps *steps,
 
 /* ---- the program's loop ---- */
 
+/* An iteration at the edge of the recording that has fewer calls than its neighbor, and not the same
+ * calls as any other iteration. */
+static bool is_partial(const struct loop_turns *turns, size_t edge, size_t neighbor) {
+    const struct loop_turn *turn = &turns->list[edge];
+    for (size_t i = 0; i < turns->count; i++)
+        if (i != edge && turns->list[i].calls == turn->calls && turns->list[i].hash == turn->hash)
+            return false;
+    return turn->calls < turns->list[neighbor].calls;
+}
+
+/* Where the recording is a part of the run, its first and last iteration may be parts as well. */
+static void find_partial_turns(const struct model *model, const struct loop_turns *turns,
+                               struct steps *steps) {
+    const struct trace *trace = model->trace;
+    steps->partial_first = steps->partial_last = false;
+    if (turns->count < 2)
+        return;
+    steps->partial_first =
+        text_is(trace_meta(trace, META_STARTS_LATE), "yes") && is_partial(turns, 0, 1);
+    steps->partial_last = text_is(trace_meta(trace, META_ENDS_EARLY), "yes") &&
+                          !turns->ends_outside &&
+                          is_partial(turns, turns->count - 1, turns->count - 2);
+    if (turns->count == 2 && steps->partial_first && steps->partial_last)
+        steps->partial_first = false;
+}
+
 static bool add_turns(const struct model *model, struct steps *steps, struct status *status) {
     struct loop_turns turns;
     size_t capacity = 0;
     if (!steps->loops.steps)
         return true;
     bool ok = loops_turns(model, &steps->loops, steps->loops.steps - 1, &turns, status);
-    for (size_t i = 0; i < turns.count && ok; i++)
+    find_partial_turns(model, &turns, steps);
+    size_t end = turns.count - steps->partial_last;
+    for (size_t i = steps->partial_first; i < end && ok; i++)
         ok =
             add_step(steps, &capacity,
                      (struct step){.start = turns.list[i].start, .end = turns.list[i].end}, status);
     if (turns.count) {
         steps->source = STEPS_LOOP;
+        steps->loops.list[steps->loops.steps - 1].turns = steps->count;
         steps->session = model->trace->thread_session[turns.thread];
     }
     memory_free(turns.list);
