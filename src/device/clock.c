@@ -1,3 +1,5 @@
+/* The best of a few readings counts: a reading may be interrupted. Times outside of the two
+ * readings have the offset of the nearer one. */
 #include "device/clock.h"
 
 #include "base/clock.h"

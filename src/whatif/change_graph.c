@@ -11,10 +11,10 @@
 struct grapher {
     struct run *run;
     uint32_t *head;    /* by call: the launch of its graph, or NO_ROW */
-    uint8_t *launches; /* by call: 1 = it launched something */
+    uint8_t *launches; /* by call: 1 = it launched something, 2 = it is counted */
     uint8_t *begun;    /* by call: 1 = its graph has a kernel, 2 = one in the timed part */
     uint64_t graphs;
-    uint64_t selected_graphs, selected_launches; /* of kernels, in the timed part */
+    uint64_t selected_graphs, selected_launches; /* in the timed part */
     bool counting;                               /* only count the graphs, change nothing */
     bool divide; /* also split between periodic steps, which may be layers */
 };
@@ -105,14 +105,16 @@ static int64_t graph_gap(const struct replay *replay, uint32_t device) {
     return half < 0 ? typical : MIN(typical, half);
 }
 
-static void count_selected(struct grapher *grapher, size_t activity, uint32_t head) {
+/* Calls are counted, not kernels: a submission may launch several. */
+static void count_selected(struct grapher *grapher, size_t activity, uint32_t call, uint32_t head) {
     const struct replay *replay = grapher->run->replay;
     int64_t start = replay->start[activity];
     if (replay->trace->activity.kind[activity] != ACTIVITY_KERNEL ||
         run_activity_removed(grapher->run, activity) ||
         inside_device_part(replay, activity_device(replay, activity), start, start + 1) == 0)
         return;
-    grapher->selected_launches++;
+    grapher->selected_launches += !(grapher->launches[call] & 2);
+    grapher->launches[call] |= 2;
     grapher->selected_graphs += !(grapher->begun[head] & 2);
     grapher->begun[head] |= 2;
 }
@@ -128,7 +130,7 @@ static void launch_from_graphs(struct grapher *grapher) {
         if (call == NO_ROW || grapher->head[call] == NO_ROW)
             continue;
         uint32_t head = grapher->head[call];
-        count_selected(grapher, i, head);
+        count_selected(grapher, i, call, head);
         if (!(grapher->begun[head] & 1)) {
             grapher->begun[head] |= 1;
             run->call_cost[head] = graph_call(replay, device);

@@ -215,22 +215,33 @@ static bool names_graph_launch(struct text name) {
     return text_find(name, "GraphLaunch") >= 0;
 }
 
-/* Whether most kernels are launched by graphs. */
+/* Whether most kernels are launched by graphs, or by calls that launch as many as a graph: a
+ * submission of command buffers. */
 static bool find_graphs(struct replay *replay, struct status *status) {
+    enum { TOGETHER_MIN = 8 };
     struct trace *trace = replay->source.model->trace;
     struct name_trait launches_graph;
-    if (!trace_load(trace, TABLE_ACTIVITY, "graph", status) ||
-        !name_trait_begin(&launches_graph, trace, names_graph_launch, status))
+    uint32_t *of_call = memory_allocate(replay->calls, sizeof *of_call, status);
+    if (!of_call || !trace_load(trace, TABLE_ACTIVITY, "graph", status) ||
+        !name_trait_begin(&launches_graph, trace, names_graph_launch, status)) {
+        memory_free(of_call);
         return false;
+    }
+    for (size_t i = 0; i < replay->activities; i++)
+        if (replay->trace->activity.kind[i] == ACTIVITY_KERNEL && replay->launch[i] != NO_ROW)
+            of_call[replay->launch[i]]++;
     size_t in_graphs = 0, kernels = 0;
     for (size_t i = 0; i < replay->activities; i++) {
         bool kernel = replay->trace->activity.kind[i] == ACTIVITY_KERNEL;
         uint32_t call = replay->launch[i];
         kernels += kernel;
         in_graphs +=
-            kernel && (trace->activity.graph[i] ||
-                       (call != NO_ROW && name_has_trait(&launches_graph, trace->call.name[call])));
+            kernel &&
+            (trace->activity.graph[i] ||
+             (call != NO_ROW && (of_call[call] >= TOGETHER_MIN ||
+                                 name_has_trait(&launches_graph, trace->call.name[call]))));
     }
+    memory_free(of_call);
     replay->has_graphs = in_graphs * 2 > kernels;
     name_trait_finish(&launches_graph);
     trace_unload(trace, TABLE_ACTIVITY, "graph");

@@ -198,7 +198,6 @@ with_ggml() {
 with_rwkv() {
     program_of rwkv && client "$clients/rwkv" 6 && is 0 "SELECT count(*) FROM activity WHERE kind = 'kernel' AND name IS NULL"
 }
-with_cubecl() { program_of cubecl && client "$clients/cubecl" 6 && has_kernels; }
 
 # ---- The stand-in ----
 
@@ -296,5 +295,4 @@ check "wgpu-py" with_wgpu
 check "ncnn" with_ncnn
 check "llama.cpp's Vulkan backend" with_ggml
 check "web-rwkv" with_rwkv
-check "CubeCL on wgpu" with_cubecl
 finish

@@ -232,7 +232,9 @@ struct vulkan_hook {
     const char *name, *alias;
     vk_function *function;
 };
-#define VULKAN_DECLARE_HOOK(name, alias, result, parameters) result probe_##name parameters;
+/* Samples show the names of symbols: these have those of the program's calls. They are hidden. */
+#define VULKAN_DECLARE_HOOK(name, alias, result, parameters)                                       \
+    result probe_##name parameters __asm__(#name);
 VULKAN_REPLACED_FUNCTIONS(VULKAN_DECLARE_HOOK)
 
 /* Whether command buffers of the family can have timestamps. */
