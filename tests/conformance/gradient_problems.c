@@ -357,8 +357,8 @@ static struct array embedding_reference(const struct array *in, int option) {
 }
 
 static ridge_tensor *rope_forward(ridge_tensor *const *in, int option) {
-    ridge_tensor *positions = ridge_arange(ridge_tensor_device(in[0]), RIDGE_I32,
-                                           ridge_tensor_size(in[0], 2), 3, 1);
+    ridge_tensor *positions =
+        ridge_arange(ridge_tensor_device(in[0]), RIDGE_I32, ridge_tensor_size(in[0], 2), 3, 1);
     return ridge_rope(in[0], positions, 100.0f, option != 0);
 }
 
@@ -450,8 +450,8 @@ static ridge_tensor *index_forward(ridge_tensor *const *in, int option) {
 static struct array gather_reference(const struct array *in, bool rows) {
     struct array y = array_make(2, (int64_t[]){rows ? 5 : 3, rows ? 4 : 5});
     for (int64_t i = 0; i < y.count; i++) {
-        int64_t at = rows ? (int64_t)in[1].values[i / 4] * 4 + i % 4
-                          : i / 5 * 4 + (int64_t)in[1].values[i];
+        int64_t at =
+            rows ? (int64_t)in[1].values[i / 4] * 4 + i % 4 : i / 5 * 4 + (int64_t)in[1].values[i];
         y.values[i] = square_of(in[0].values[at]);
     }
     return y;
@@ -524,8 +524,8 @@ static double convolved(const struct array *in, const int64_t *at) {
     for (int64_t c = 0; c < 2; c++)
         for (int64_t i = 0; i < 3; i++)
             for (int64_t j = 0; j < 2; j++)
-                sum += image(&in[0], at[0], at[1] / 3 * 2 + c, at[2] * 2 - 1 + i,
-                             at[3] - 2 + 2 * j, 0) *
+                sum += image(&in[0], at[0], at[1] / 3 * 2 + c, at[2] * 2 - 1 + i, at[3] - 2 + 2 * j,
+                             0) *
                        w->values[((at[1] * 2 + c) * 3 + i) * 2 + j];
     return sum;
 }
@@ -793,30 +793,70 @@ const struct gradient_problem gradient_problems[] = {
      7,
      {HEADS(2, 4, 3, 4), HEADS(2, 2, 5, 4), HEADS(2, 2, 5, 4)}},
     {"log_softmax", log_softmax_forward, log_softmax_reference, -1, 1, 1, {MATRIX(4, 9)}},
-    {"gather", index_forward, index_reference, GATHER, 2, 1,
+    {"gather",
+     index_forward,
+     index_reference,
+     GATHER,
+     2,
+     1,
      {MATRIX(3, 4), {.rank = 2, .sizes = {3, 5}, .low = 0, .high = 3.9, .integer = true}}},
-    {"gather rows", index_forward, index_reference, GATHER_ROWS, 2, 1,
+    {"gather rows",
+     index_forward,
+     index_reference,
+     GATHER_ROWS,
+     2,
+     1,
      {MATRIX(3, 4), {.rank = 2, .sizes = {5, 1}, .low = 0, .high = 2.9, .integer = true}}},
-    {"scatter_add", index_forward, index_reference, SCATTER_ADD, 3, 5,
+    {"scatter_add",
+     index_forward,
+     index_reference,
+     SCATTER_ADD,
+     3,
+     5,
      {MATRIX(3, 4),
       {.rank = 2, .sizes = {3, 5}, .low = 0, .high = 3.9, .integer = true},
       MATRIX(3, 5)}},
     {"cumsum", index_forward, index_reference, CUMSUM, 1, 1, {MATRIX(3, 4)}},
     {"topk", index_forward, index_reference, TOPK, 1, 1, {MATRIX(3, 4)}},
-    {"conv2d", window_forward, window_reference, CONVOLVED, 3, 7,
+    {"conv2d",
+     window_forward,
+     window_reference,
+     CONVOLVED,
+     3,
+     7,
      {HEADS(2, 4, 5, 6), HEADS(6, 2, 3, 2), ROW(6)}},
-    {"conv_transpose2d", window_forward, window_reference, TURNED_AROUND, 3, 7,
+    {"conv_transpose2d",
+     window_forward,
+     window_reference,
+     TURNED_AROUND,
+     3,
+     7,
      {HEADS(2, 4, 5, 6), HEADS(4, 3, 3, 2), ROW(6)}},
     {"max_pool2d", window_forward, window_reference, LARGEST, 1, 1, {HEADS(2, 4, 5, 6)}},
     {"avg_pool2d", window_forward, window_reference, AVERAGED, 1, 1, {HEADS(2, 4, 5, 6)}},
     {"pad", window_forward, window_reference, SURROUNDED, 1, 1, {HEADS(2, 4, 5, 6)}},
-    {"cross_entropy", loss_forward, loss_reference, CROSS_ENTROPY, 2, 1,
+    {"cross_entropy",
+     loss_forward,
+     loss_reference,
+     CROSS_ENTROPY,
+     2,
+     1,
      {CUBE(2, 3, 7), {.rank = 2, .sizes = {2, 3}, .low = -1, .high = 8, .integer = true}}},
     {"mse_loss", loss_forward, loss_reference, MSE, 2, 3, {MATRIX(3, 5), MATRIX(3, 5)}},
     {"l1_loss", loss_forward, loss_reference, L1, 2, 3, {MATRIX(3, 5), MATRIX(3, 5)}},
-    {"bce_loss", loss_forward, loss_reference, BCE, 2, 3,
+    {"bce_loss",
+     loss_forward,
+     loss_reference,
+     BCE,
+     2,
+     3,
      {MATRIX(3, 5), {.rank = 2, .sizes = {3, 5}, .low = 0, .high = 1}}},
-    {"kl_loss", loss_forward, loss_reference, KL, 2, 3,
+    {"kl_loss",
+     loss_forward,
+     loss_reference,
+     KL,
+     2,
+     3,
      {MATRIX(3, 5), {.rank = 2, .sizes = {3, 5}, .low = 0.1, .high = 0.9}}},
     {"token_shift", shift_forward, shift_reference, 1, 3, 7, {CUBE(2, 3, 4), MATRIX(2, 4), ROW(4)}},
     {"token_shift without mix",

@@ -37,8 +37,8 @@ static bool embedding_gradient(struct gradient_step *step) {
     int64_t count = view_count(&step->operands[1]->view);
     struct tensor *indices = build_reshape(build, step->operands[1], 2, (int64_t[]){count, 1});
     struct tensor *g = build_reshape(build, step->g, 2, (int64_t[]){count, table->sizes[1]});
-    step->results[0] = build_scatter_add(
-        build, build_filled(build, step->g->dtype, table, 0), 0, indices, g);
+    step->results[0] =
+        build_scatter_add(build, build_filled(build, step->g->dtype, table, 0), 0, indices, g);
     return step->results[0] != NULL;
 }
 
@@ -55,10 +55,9 @@ static struct tensor *without_repeats(struct builder *build, struct tensor *indi
 static bool gather_gradient(struct gradient_step *step) {
     struct builder *build = step->build;
     unsigned axis = step->node.parameters.axis;
-    struct tensor *zeros =
-        build_filled(build, step->g->dtype, &step->operands[0]->view, 0);
-    step->results[0] = build_scatter_add(
-        build, zeros, axis, without_repeats(build, step->operands[1], axis), step->g);
+    struct tensor *zeros = build_filled(build, step->g->dtype, &step->operands[0]->view, 0);
+    step->results[0] = build_scatter_add(build, zeros, axis,
+                                         without_repeats(build, step->operands[1], axis), step->g);
     return step->results[0] != NULL;
 }
 
@@ -70,9 +69,8 @@ static bool scatter_add_gradient(struct gradient_step *step) {
     if (!step->wanted[3])
         return true;
     struct tensor *operands[2] = {build_contiguous(build, step->g), step->operands[1]};
-    step->results[3] =
-        build_kernel(build, OP_GATHER, step->node.dtype, &step->operands[1]->view, operands, 2,
-                     &step->node.parameters);
+    step->results[3] = build_kernel(build, OP_GATHER, step->node.dtype, &step->operands[1]->view,
+                                    operands, 2, &step->node.parameters);
     return step->results[3] != NULL;
 }
 
@@ -84,8 +82,7 @@ static bool cumsum_gradient(struct gradient_step *step) {
         return false;
     struct tensor *before = build_kernel(build, OP_CUMSUM, g->dtype, &g->view, &g, 1, NULL);
     struct tensor *all = build_reduce(build, OP_REDUCE_SUM, g, 1u << (g->view.rank - 1));
-    step->results[0] =
-        add(build, g, build_expression(build, OP_SUB, all, before, NULL));
+    step->results[0] = add(build, g, build_expression(build, OP_SUB, all, before, NULL));
     return step->results[0] != NULL;
 }
 
