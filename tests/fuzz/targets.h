@@ -30,6 +30,7 @@
     X(rpd)                                                                                         \
     X(runs)                                                                                        \
     X(safetensors)                                                                                 \
+    X(sources)                                                                                     \
     X(speedscope)                                                                                  \
     X(spool)                                                                                       \
     X(trace)                                                                                       \
