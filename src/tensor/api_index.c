@@ -109,35 +109,39 @@ static bool check_scatter(struct builder *build, const struct tensor *x,
     return true;
 }
 
-static bool build_scatter_add(struct builder *build, const struct operation *operation,
-                              struct tensor *const *inputs, struct tensor **outputs) {
-    struct tensor *x = inputs[0], *indices = inputs[1], *source = inputs[2];
-    unsigned axis;
-    if (!check_plain(build, x) ||
-        !view_axis(&x->view, (int)operation->integers[0], &axis, build->status) ||
-        !(indices = build_contiguous(build, indices)) || !check_indices(build, indices))
-        return false;
+struct tensor *build_scatter_add(struct builder *build, struct tensor *x, unsigned axis,
+                                 struct tensor *indices, struct tensor *source) {
+    if (!x || !source || !(indices = build_contiguous(build, indices)) ||
+        !check_indices(build, indices))
+        return NULL;
     /* Sorted before they are spread: rows that share their indices share the order. */
     struct tensor *order = build_contiguous(build, build_order(build, indices, axis, false));
     indices = spread_indices(build, indices, x->view.rank, x->view.sizes, axis);
     if (!order || !indices || !check_scatter(build, x, source, indices, axis))
-        return false;
+        return NULL;
     struct tensor *operands[4] = {stored(build, x), indices, order, stored(build, source)};
     if (!operands[0] || !operands[3])
-        return false;
-    if (indices->view.sizes[axis] == 0) {
-        outputs[0] = build_copy(build, x);
-        return outputs[0] != NULL;
-    }
+        return NULL;
+    if (indices->view.sizes[axis] == 0)
+        return build_copy(build, x);
     struct node_parameters parameters = {.axis = axis};
-    outputs[0] = build_kernel(build, OP_SCATTER_ADD, x->dtype, &x->view, operands, 4, &parameters);
+    return build_kernel(build, OP_SCATTER_ADD, x->dtype, &x->view, operands, 4, &parameters);
+}
+
+static bool build_scattered(struct builder *build, const struct operation *operation,
+                            struct tensor *const *inputs, struct tensor **outputs) {
+    unsigned axis;
+    if (!check_plain(build, inputs[0]) ||
+        !view_axis(&inputs[0]->view, (int)operation->integers[0], &axis, build->status))
+        return false;
+    outputs[0] = build_scatter_add(build, inputs[0], axis, inputs[1], inputs[2]);
     return outputs[0] != NULL;
 }
 
 ridge_tensor *ridge_scatter_add(ridge_tensor *x, int axis, ridge_tensor *indices,
                                 ridge_tensor *source) {
     struct operation operation = {.name = "ridge_scatter_add",
-                                  .build = build_scatter_add,
+                                  .build = build_scattered,
                                   .input_count = 3,
                                   .output_count = 1,
                                   .inputs = {x, indices, source},

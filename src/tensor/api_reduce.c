@@ -118,7 +118,8 @@ static bool build_log_softmax(struct builder *build, const struct operation *ope
         outputs[0] = build_copy(build, x);
         return outputs[0] != NULL;
     }
-    struct tensor *largest = build_reduce(build, OP_REDUCE_MAX, x, 1u << axis);
+    struct tensor *largest =
+        build_detached(build, build_reduce(build, OP_REDUCE_MAX, x, 1u << axis));
     struct tensor *shifted = build_expression(build, OP_SUB, x, largest, NULL);
     struct tensor *total = build_reduce(
         build, OP_REDUCE_SUM, build_expression(build, OP_EXP, shifted, NULL, NULL), 1u << axis);

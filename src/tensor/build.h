@@ -40,6 +40,9 @@ bool build_assign(struct builder *build, struct tensor *target, struct tensor *s
 /* Writes source into target from positions[i] on along `axis`, i being the index of axis 0. */
 bool build_write(struct builder *build, struct tensor *target, struct tensor *source,
                  struct tensor *positions, unsigned axis, bool apart);
+/* x with source added at indices along the axis: see ridge_scatter_add(). */
+struct tensor *build_scatter_add(struct builder *build, struct tensor *x, unsigned axis,
+                                 struct tensor *indices, struct tensor *source);
 /* An operation with its own kernel; its operands are checked and contiguous where necessary. */
 struct tensor *build_kernel(struct builder *build, enum op op, enum ridge_dtype dtype,
                             const struct view *shape, struct tensor *const *operands,

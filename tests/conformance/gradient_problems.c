@@ -357,8 +357,8 @@ static struct array embedding_reference(const struct array *in, int option) {
 }
 
 static ridge_tensor *rope_forward(ridge_tensor *const *in, int option) {
-    ridge_tensor *positions = ridge_arange(ridge_tensor_device(in[0]), RIDGE_I32,
-                                           ridge_tensor_size(in[0], 2), 3, 1);
+    ridge_tensor *positions =
+        ridge_arange(ridge_tensor_device(in[0]), RIDGE_I32, ridge_tensor_size(in[0], 2), 3, 1);
     return ridge_rope(in[0], positions, 100.0f, option != 0);
 }
 
@@ -424,6 +424,165 @@ static struct array shift_reference(const struct array *in, int option) {
                           ? in[0].values[i] + (before - in[0].values[i]) * in[2].values[i % width]
                           : before;
     }
+    return y;
+}
+
+/* ---- Indices ---------------------------------------------------------------------------- */
+
+enum { GATHER, GATHER_ROWS, SCATTER_ADD, CUMSUM, TOPK };
+
+/* x is [3, 4], indices [3, 5] or [5, 1], the source [3, 5]. */
+static ridge_tensor *index_forward(ridge_tensor *const *in, int option) {
+    switch (option) {
+    case GATHER:
+        return ridge_square(ridge_gather(in[0], 1, in[1]));
+    case GATHER_ROWS:
+        return ridge_square(ridge_gather(in[0], 0, in[1]));
+    case SCATTER_ADD:
+        return ridge_square(ridge_scatter_add(in[0], 1, in[1], in[2]));
+    case CUMSUM:
+        return ridge_square(ridge_cumsum(in[0], 1));
+    default:
+        return ridge_square(ridge_topk(in[0], 2, -1, NULL));
+    }
+}
+
+static struct array gather_reference(const struct array *in, bool rows) {
+    struct array y = array_make(2, (int64_t[]){rows ? 5 : 3, rows ? 4 : 5});
+    for (int64_t i = 0; i < y.count; i++) {
+        int64_t at =
+            rows ? (int64_t)in[1].values[i / 4] * 4 + i % 4 : i / 5 * 4 + (int64_t)in[1].values[i];
+        y.values[i] = square_of(in[0].values[at]);
+    }
+    return y;
+}
+
+static double second_largest(const double *row) {
+    double largest = fmax(row[0], row[1]), second = fmin(row[0], row[1]);
+    for (int i = 2; i < 4; i++) {
+        second = row[i] > largest ? largest : fmax(second, row[i]);
+        largest = fmax(largest, row[i]);
+    }
+    return second;
+}
+
+static struct array index_reference(const struct array *in, int option) {
+    if (option == GATHER || option == GATHER_ROWS)
+        return gather_reference(in, option == GATHER_ROWS);
+    struct array y = array_make(2, (int64_t[]){3, option == TOPK ? 2 : 4});
+    for (int64_t row = 0; row < 3; row++) {
+        const double *x = in[0].values + row * 4;
+        double sum = 0;
+        for (int64_t i = 0; i < 4 && option != TOPK; i++) {
+            double value = option == CUMSUM ? (sum += x[i]) : x[i];
+            for (int64_t k = 0; option == SCATTER_ADD && k < 5; k++)
+                value += in[1].values[row * 5 + k] == (double)i ? in[2].values[row * 5 + k] : 0;
+            y.values[row * 4 + i] = square_of(value);
+        }
+        if (option == TOPK) {
+            y.values[row * 2] = square_of(fmax(fmax(x[0], x[1]), fmax(x[2], x[3])));
+            y.values[row * 2 + 1] = square_of(second_largest(x));
+        }
+    }
+    return y;
+}
+
+/* ---- Windows ---------------------------------------------------------------------------- */
+
+enum { CONVOLVED, TURNED_AROUND, LARGEST, AVERAGED, SURROUNDED };
+static const struct ridge_window geometry = {
+    .stride = {2, 1}, .padding = {1, 2}, .dilation = {1, 2}, .groups = 2};
+static const struct ridge_window pooling = {.stride = {2, 1}, .padding = {1, 0}};
+
+/* x is [2, 4, 5, 6], the weight [6, 2, 3, 2] or [4, 3, 3, 2]. */
+static ridge_tensor *window_forward(ridge_tensor *const *in, int option) {
+    const int64_t size[2] = {3, 2};
+    switch (option) {
+    case CONVOLVED:
+        return ridge_conv2d(in[0], in[1], in[2], &geometry);
+    case TURNED_AROUND:
+        return ridge_conv_transpose2d(in[0], in[1], in[2], &geometry);
+    case LARGEST:
+        return ridge_max_pool2d(in[0], size, &pooling);
+    case AVERAGED:
+        return ridge_avg_pool2d(in[0], size, &pooling);
+    default:
+        return ridge_square(ridge_pad(in[0], (int64_t[]){0, 0, 1, -1}, (int64_t[]){0, 0, 2, 3}, 1));
+    }
+}
+
+static double image(const struct array *x, int64_t n, int64_t c, int64_t i, int64_t j,
+                    double outside) {
+    if (i < 0 || j < 0 || i >= x->sizes[2] || j >= x->sizes[3])
+        return outside;
+    return x->values[((n * x->sizes[1] + c) * x->sizes[2] + i) * x->sizes[3] + j];
+}
+
+static double convolved(const struct array *in, const int64_t *at) {
+    const struct array *w = &in[1];
+    double sum = in[2].values[at[1]];
+    for (int64_t c = 0; c < 2; c++)
+        for (int64_t i = 0; i < 3; i++)
+            for (int64_t j = 0; j < 2; j++)
+                sum += image(&in[0], at[0], at[1] / 3 * 2 + c, at[2] * 2 - 1 + i, at[3] - 2 + 2 * j,
+                             0) *
+                       w->values[((at[1] * 2 + c) * 3 + i) * 2 + j];
+    return sum;
+}
+
+static double turned_around(const struct array *in, const int64_t *at) {
+    const struct array *w = &in[1];
+    double sum = in[2].values[at[1]];
+    for (int64_t c = 0; c < 2; c++)
+        for (int64_t i = 0; i < 3; i++)
+            for (int64_t j = 0; j < 2; j++) {
+                int64_t down = at[2] + 1 - i, across = at[3] + 2 - 2 * j;
+                int64_t channel = at[1] / 3 * 2 + c;
+                if (down % 2 == 0)
+                    sum += image(&in[0], at[0], channel, down / 2, across, 0) *
+                           w->values[((channel * 3 + at[1] % 3) * 3 + i) * 2 + j];
+            }
+    return sum;
+}
+
+static double pooled(const struct array *x, const int64_t *at, int option) {
+    double result = option == LARGEST ? -INFINITY : 0;
+    for (int64_t i = 0; i < 3; i++)
+        for (int64_t j = 0; j < 2; j++) {
+            double value = image(x, at[0], at[1], at[2] * 2 - 1 + i, at[3] + j,
+                                 option == LARGEST ? -INFINITY : 0);
+            result = option == LARGEST ? fmax(result, value) : result + value / 6;
+        }
+    return result;
+}
+
+static struct array window_reference(const struct array *in, int option) {
+    static const int64_t sizes[][4] = {[CONVOLVED] = {2, 6, 3, 8},
+                                       [TURNED_AROUND] = {2, 6, 9, 4},
+                                       [LARGEST] = {2, 4, 3, 5},
+                                       [AVERAGED] = {2, 4, 3, 5},
+                                       [SURROUNDED] = {2, 4, 8, 8}};
+    struct array y = array_make(4, sizes[option]);
+    int64_t at[4] = {0};
+    for (int64_t i = 0; i < y.count; i++) {
+        y.values[i] = option == CONVOLVED       ? convolved(in, at)
+                      : option == TURNED_AROUND ? turned_around(in, at)
+                      : option == SURROUNDED
+                          ? square_of(image(in, at[0], at[1], at[2] - 1, at[3] + 1, 1))
+                          : pooled(in, at, option);
+        index_advance(4, y.sizes, at);
+    }
+    return y;
+}
+
+static ridge_tensor *log_softmax_forward(ridge_tensor *const *in, int option) {
+    return ridge_log_softmax(in[0], option);
+}
+
+static struct array log_softmax_reference(const struct array *in, int option) {
+    struct array y = softmax_reference(in, option);
+    for (int64_t i = 0; i < y.count; i++)
+        y.values[i] = log(y.values[i]);
     return y;
 }
 
@@ -633,13 +792,71 @@ const struct gradient_problem gradient_problems[] = {
      3,
      7,
      {HEADS(2, 4, 3, 4), HEADS(2, 2, 5, 4), HEADS(2, 2, 5, 4)}},
-    {"cross_entropy", loss_forward, loss_reference, CROSS_ENTROPY, 2, 1,
+    {"log_softmax", log_softmax_forward, log_softmax_reference, -1, 1, 1, {MATRIX(4, 9)}},
+    {"gather",
+     index_forward,
+     index_reference,
+     GATHER,
+     2,
+     1,
+     {MATRIX(3, 4), {.rank = 2, .sizes = {3, 5}, .low = 0, .high = 3.9, .integer = true}}},
+    {"gather rows",
+     index_forward,
+     index_reference,
+     GATHER_ROWS,
+     2,
+     1,
+     {MATRIX(3, 4), {.rank = 2, .sizes = {5, 1}, .low = 0, .high = 2.9, .integer = true}}},
+    {"scatter_add",
+     index_forward,
+     index_reference,
+     SCATTER_ADD,
+     3,
+     5,
+     {MATRIX(3, 4),
+      {.rank = 2, .sizes = {3, 5}, .low = 0, .high = 3.9, .integer = true},
+      MATRIX(3, 5)}},
+    {"cumsum", index_forward, index_reference, CUMSUM, 1, 1, {MATRIX(3, 4)}},
+    {"topk", index_forward, index_reference, TOPK, 1, 1, {MATRIX(3, 4)}},
+    {"conv2d",
+     window_forward,
+     window_reference,
+     CONVOLVED,
+     3,
+     7,
+     {HEADS(2, 4, 5, 6), HEADS(6, 2, 3, 2), ROW(6)}},
+    {"conv_transpose2d",
+     window_forward,
+     window_reference,
+     TURNED_AROUND,
+     3,
+     7,
+     {HEADS(2, 4, 5, 6), HEADS(4, 3, 3, 2), ROW(6)}},
+    {"max_pool2d", window_forward, window_reference, LARGEST, 1, 1, {HEADS(2, 4, 5, 6)}},
+    {"avg_pool2d", window_forward, window_reference, AVERAGED, 1, 1, {HEADS(2, 4, 5, 6)}},
+    {"pad", window_forward, window_reference, SURROUNDED, 1, 1, {HEADS(2, 4, 5, 6)}},
+    {"cross_entropy",
+     loss_forward,
+     loss_reference,
+     CROSS_ENTROPY,
+     2,
+     1,
      {CUBE(2, 3, 7), {.rank = 2, .sizes = {2, 3}, .low = -1, .high = 8, .integer = true}}},
     {"mse_loss", loss_forward, loss_reference, MSE, 2, 3, {MATRIX(3, 5), MATRIX(3, 5)}},
     {"l1_loss", loss_forward, loss_reference, L1, 2, 3, {MATRIX(3, 5), MATRIX(3, 5)}},
-    {"bce_loss", loss_forward, loss_reference, BCE, 2, 3,
+    {"bce_loss",
+     loss_forward,
+     loss_reference,
+     BCE,
+     2,
+     3,
      {MATRIX(3, 5), {.rank = 2, .sizes = {3, 5}, .low = 0, .high = 1}}},
-    {"kl_loss", loss_forward, loss_reference, KL, 2, 3,
+    {"kl_loss",
+     loss_forward,
+     loss_reference,
+     KL,
+     2,
+     3,
      {MATRIX(3, 5), {.rank = 2, .sizes = {3, 5}, .low = 0.1, .high = 0.9}}},
     {"token_shift", shift_forward, shift_reference, 1, 3, 7, {CUBE(2, 3, 4), MATRIX(2, 4), ROW(4)}},
     {"token_shift without mix",

@@ -109,9 +109,9 @@ static void check_optimizers(enum ridge_dtype dtype, bool compiled) {
     check_optimizer("sgd momentum", dtype, compiled,
                     (struct ridge_optimizer_options){
                         .kind = RIDGE_SGD, .rate = 0.1, .momentum = 0.9, .weight_decay = 0.1});
-    check_optimizer("adam", dtype, compiled,
-                    (struct ridge_optimizer_options){
-                        .kind = RIDGE_ADAM, .rate = 0.01, .weight_decay = 0.1});
+    check_optimizer(
+        "adam", dtype, compiled,
+        (struct ridge_optimizer_options){.kind = RIDGE_ADAM, .rate = 0.01, .weight_decay = 0.1});
     check_optimizer("adamw clipped", dtype, compiled,
                     (struct ridge_optimizer_options){.kind = RIDGE_ADAMW,
                                                      .rate = 0.01,
@@ -193,8 +193,8 @@ static void check_dropout(void) {
     struct array before = {0};
     ridge_program *program = NULL;
     for (int step = 0; step < 3; step++) {
-        ridge_tensor *inputs[2] = {
-            x, ridge_full(session.device, RIDGE_I32, 1, (int64_t[]){1}, step)};
+        ridge_tensor *inputs[2] = {x,
+                                   ridge_full(session.device, RIDGE_I32, 1, (int64_t[]){1}, step)};
         ridge_tensor *outputs[2];
         if (!program)
             program = ridge_compile(drop, NULL, inputs, 2, 2);
@@ -222,8 +222,8 @@ static void check_dropout(void) {
 static void check_schedules(void) {
     if (!case_begin("schedules"))
         return;
-    struct ridge_schedule schedule = {
-        RIDGE_SCHEDULE_COSINE, .rate = 1, .final_rate = 0.5, .warmup = 4, .steps = 14};
+    struct ridge_schedule schedule = {RIDGE_SCHEDULE_COSINE, .rate = 1, .final_rate = 0.5,
+                                      .warmup = 4, .steps = 14};
     CASE_CHECK(ridge_schedule_rate(&schedule, 0) == 0.25);
     CASE_CHECK(ridge_schedule_rate(&schedule, 4) == 1);
     CASE_CHECK(fabs(ridge_schedule_rate(&schedule, 9) - 0.75) < 1e-12);

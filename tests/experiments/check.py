@@ -13,7 +13,8 @@ import sys
 BYTES = {"f32": 4, "f16": 2, "bf16": 2}
 EXPERIMENTS = (
     "fusion memory-vs-compute elementwise reduction matmul layers lora lora-rank gated-mlp attention "
-    "rmsnorm-linear quantization fused-ops batch-scaling workgroup-sweep tile-sweep pool transfers rwkv"
+    "rmsnorm-linear quantization fused-ops training batch-scaling workgroup-sweep tile-sweep pool transfers "
+    "rwkv"
 ).split()
 FINDINGS = {
     "fusion": ["speedup"],

@@ -45,10 +45,10 @@ class Ridge:
         for name in (
             "device_open from_host matmul_activation matmul linear add mul relu rms_norm layer_norm "
             "attention rope embedding reshape transpose cross_entropy mse_loss optimizer_create "
-            "compile split slice mean"
+            "compile slice mean conv2d silu group_norm max_pool2d avg_pool2d"
         ).split():
             getattr(lib, f"ridge_{name}").restype = ctypes.c_void_p
-        for name in "program_run to_floats gradients optimizer_step split".split():
+        for name in "program_run to_floats gradients optimizer_step".split():
             getattr(lib, f"ridge_{name}").restype = ctypes.c_bool
         self.device = ctypes.c_void_p(lib.ridge_device_open(device.encode()))
         if not self.device:
@@ -191,6 +191,52 @@ class Transformer:
         return r.cross_entropy(r.linear(x, p[0], None, 0), y)
 
 
+class Window(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_int64 * 2) for name in "stride padding dilation".split()
+    ] + [("groups", ctypes.c_int64), ("output_padding", ctypes.c_int64 * 2)]
+
+
+class Cnn:
+    """Strides, padding and groups; a group norm, and both kinds of pooling."""
+
+    name = "cnn"
+    images, channels, side = 4, 3, 12
+
+    def prepare(self, r):
+        pass
+
+    def parameters(self):
+        return [
+            torch.randn(8, 3, 3, 3) * 0.3, torch.zeros(8), torch.ones(8), torch.zeros(8),
+            torch.randn(12, 4, 3, 3) * 0.2, torch.zeros(12),
+            torch.randn(12 * 9, 5) * 0.1, torch.zeros(5),
+        ]
+
+    def batch(self):
+        x = torch.randn(self.images, self.channels, self.side, self.side)
+        return x, torch.randint(0, 5, (self.images,), dtype=torch.int32)
+
+    def torch_loss(self, p, x, y):
+        x = functional.conv2d(x, p[0], p[1], padding=1)
+        x = functional.silu(functional.group_norm(x, 2, p[2], p[3], 1e-5))
+        x = functional.max_pool2d(x, 2)
+        x = functional.relu(functional.conv2d(x, p[4], p[5], padding=1, groups=2))
+        x = functional.avg_pool2d(x, 2)
+        return functional.cross_entropy(x.flatten(1) @ p[6] + p[7], y.long())
+
+    def ridge_loss(self, r, p, x, y):
+        one, two = (1, 1), sizes((2, 2))
+        first = Window(padding=one)
+        second = Window(padding=one, groups=2)
+        x = r.conv2d(x, p[0], p[1], ctypes.byref(first))
+        x = r.silu(r.group_norm(x, 2, p[2], p[3], ctypes.c_float(1e-5)))
+        x = r.max_pool2d(x, two, None)
+        x = r.relu(r.conv2d(x, p[4], p[5], ctypes.byref(second)))
+        x = r.reshape(r.avg_pool2d(x, two, None), 2, sizes((self.images, -1)))
+        return r.cross_entropy(r.matmul_activation(x, p[6], p[7], 0), y)
+
+
 OPTIMIZERS = {
     "sgd": (
         dict(kind=0, rate=0.05),
@@ -277,7 +323,7 @@ def main():
     torch.manual_seed(7)
     ridge = Ridge(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "cpu")
     passed = failed = 0
-    for model in (Mlp(), Transformer()):
+    for model in (Mlp(), Transformer(), Cnn()):
         start = model.parameters()
         batches = [model.batch() for _ in range(STEPS)]
         for title, (options, make) in OPTIMIZERS.items():

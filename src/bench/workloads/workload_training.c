@@ -119,7 +119,8 @@ static void shape_block(const struct bench_case *work, struct workload_shape *sh
         .input_count = 6,
         .outputs = 1,
         .product = true,
-        .operations = 60};
+        .operations = 60,
+        .row_values = product_of(3 * TOKENS + 7, width)};
 }
 
 static ridge_tensor *heads_of(ridge_tensor *x, int64_t batch, int64_t heads, int64_t head_width) {
@@ -146,5 +147,88 @@ static bool call_block(void *context, ridge_tensor *const *inputs, ridge_tensor 
     return train(context, block_loss, inputs, outputs);
 }
 
-const struct workload workload_train_block = {
-    .name = "train_block", .shape = shape_block, .function = call_block};
+/* to = from x weights, which are [in, out]. */
+static void multiply(const double *from, const float *weights, int64_t in, int64_t out,
+                     double *to) {
+    for (int64_t j = 0; j < out; j++)
+        to[j] = 0;
+    for (int64_t i = 0; i < in; i++)
+        for (int64_t j = 0; j < out; j++)
+            to[j] += from[i] * weights[i * out + j];
+}
+
+static void normalize(const double *x, int64_t width, double *to) {
+    double square = 0;
+    for (int64_t i = 0; i < width; i++)
+        square += x[i] * x[i] / (double)width;
+    for (int64_t i = 0; i < width; i++)
+        to[i] = x[i] / sqrt(square + 1e-5);
+}
+
+/* One head of one token: the mean of earlier tokens' values by softmax of their scores. */
+static void attend(const double *qkv, int64_t token, int64_t width, int64_t head_width, int64_t at,
+                   double *to) {
+    const double *q = qkv + token * 3 * width + at;
+    double weights[TOKENS], top = -INFINITY, sum = 0;
+    for (int64_t key = 0; key <= token; key++) {
+        const double *k = qkv + key * 3 * width + width + at;
+        weights[key] = 0;
+        for (int64_t i = 0; i < head_width; i++)
+            weights[key] += q[i] * k[i] / sqrt((double)head_width);
+        top = fmax(top, weights[key]);
+    }
+    for (int64_t key = 0; key <= token; key++)
+        sum += weights[key] = exp(weights[key] - top);
+    for (int64_t i = 0; i < head_width; i++) {
+        to[at + i] = 0;
+        for (int64_t key = 0; key <= token; key++)
+            to[at + i] += weights[key] / sum * qkv[key * 3 * width + 2 * width + at + i];
+    }
+}
+
+/* The squared errors of a token; `room` has 7 widths of numbers. */
+static double block_error(const struct host_inputs *inputs, const double *qkv, int64_t row,
+                          int64_t width, double *room) {
+    int64_t head_width = width % HEAD_WIDTH == 0 ? HEAD_WIDTH : width;
+    double *x = room, *y = x + width, *hidden = y + width, *last = hidden + 4 * width, sum = 0;
+    for (int64_t at = 0; at < width; at += head_width)
+        attend(qkv, row % TOKENS, width, head_width, at, y);
+    multiply(y, inputs->data[3], width, width, x);
+    for (int64_t i = 0; i < width; i++)
+        x[i] += inputs->data[0][row * width + i];
+    normalize(x, width, y);
+    multiply(y, inputs->data[4], width, 4 * width, hidden);
+    for (int64_t i = 0; i < 4 * width; i++)
+        hidden[i] *= 0.5 + 0.5 * tanh(0.79788456080286535588 *
+                                      (hidden[i] + 0.044715 * hidden[i] * hidden[i] * hidden[i]));
+    multiply(hidden, inputs->data[5], 4 * width, width, last);
+    for (int64_t i = 0; i < width; i++) {
+        double off = x[i] + last[i] - inputs->data[1][row * width + i];
+        sum += off * off;
+    }
+    return sum;
+}
+
+static double reference_block(const struct host_inputs *inputs, int64_t index) {
+    (void)index;
+    const int64_t *sizes = inputs->shape->inputs[0].sizes;
+    int64_t width = sizes[2], rows = sizes[0] * TOKENS;
+    double *qkv = inputs->kept->values, *room = qkv + TOKENS * 3 * width, sum = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        if (row % TOKENS == 0)
+            for (int64_t token = 0; token < TOKENS; token++) {
+                for (int64_t i = 0; i < width; i++)
+                    room[i] = inputs->data[0][(row + token) * width + i];
+                normalize(room, width, room + width);
+                multiply(room + width, inputs->data[2], width, 3 * width, qkv + token * 3 * width);
+            }
+        sum += block_error(inputs, qkv, row, width, room);
+    }
+    return sum / (double)(rows * width);
+}
+
+const struct workload workload_train_block = {.name = "train_block",
+                                              .shape = shape_block,
+                                              .function = call_block,
+                                              .reference = reference_block,
+                                              .tolerance = 1e-4};

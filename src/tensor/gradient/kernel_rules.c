@@ -28,20 +28,74 @@ static struct tensor *count_up(struct builder *build, int64_t count, unsigned ra
     return build_reshape(build, numbers, rank, sizes);
 }
 
-/* ---- Embedding -------------------------------------------------------------------------- */
+/* ---- Indices ---------------------------------------------------------------------------- */
 
-/* Row r of the table gets the sum of the gradients of its uses: a product with a matrix that has
- * a 1 where an index is r. */
+/* Row r of the table gets the sum of the gradients of its uses. */
 static bool embedding_gradient(struct gradient_step *step) {
     struct builder *build = step->build;
-    int64_t rows = step->operands[0]->view.sizes[0], width = step->operands[0]->view.sizes[1];
+    const struct view *table = &step->operands[0]->view;
     int64_t count = view_count(&step->operands[1]->view);
-    struct tensor *indices = build_reshape(build, step->operands[1], 2, (int64_t[]){1, count});
-    struct tensor *used = build_cast(
-        build, build_expression(build, OP_EQUAL, count_up(build, rows, 2, 0), indices, NULL),
-        step->g->dtype);
-    struct tensor *g = build_reshape(build, step->g, 2, (int64_t[]){count, width});
-    step->results[0] = build_matmul(build, used, g);
+    struct tensor *indices = build_reshape(build, step->operands[1], 2, (int64_t[]){count, 1});
+    struct tensor *g = build_reshape(build, step->g, 2, (int64_t[]){count, table->sizes[1]});
+    step->results[0] =
+        build_scatter_add(build, build_filled(build, step->g->dtype, table, 0), 0, indices, g);
+    return step->results[0] != NULL;
+}
+
+/* Indices that are repeated along an axis, once. */
+static struct tensor *without_repeats(struct builder *build, struct tensor *indices,
+                                      unsigned axis) {
+    struct view view = indices->view;
+    for (unsigned i = 0; i < view.rank; i++)
+        if (i != axis && view.strides[i] == 0)
+            view.sizes[i] = 1;
+    return build_view(build, indices, &view);
+}
+
+static bool gather_gradient(struct gradient_step *step) {
+    struct builder *build = step->build;
+    unsigned axis = step->node.parameters.axis;
+    struct tensor *zeros = build_filled(build, step->g->dtype, &step->operands[0]->view, 0);
+    step->results[0] = build_scatter_add(build, zeros, axis,
+                                         without_repeats(build, step->operands[1], axis), step->g);
+    return step->results[0] != NULL;
+}
+
+/* Operands: x, indices, their order, the source. */
+static bool scatter_add_gradient(struct gradient_step *step) {
+    struct builder *build = step->build;
+    if (step->wanted[0])
+        step->results[0] = step->g;
+    if (!step->wanted[3])
+        return true;
+    struct tensor *operands[2] = {build_contiguous(build, step->g), step->operands[1]};
+    step->results[3] = build_kernel(build, OP_GATHER, step->node.dtype, &step->operands[1]->view,
+                                    operands, 2, &step->node.parameters);
+    return step->results[3] != NULL;
+}
+
+/* The sum of what follows: all of it, less what came before. */
+static bool cumsum_gradient(struct gradient_step *step) {
+    struct builder *build = step->build;
+    struct tensor *g = build_contiguous(build, step->g);
+    if (!g)
+        return false;
+    struct tensor *before = build_kernel(build, OP_CUMSUM, g->dtype, &g->view, &g, 1, NULL);
+    struct tensor *all = build_reduce(build, OP_REDUCE_SUM, g, 1u << (g->view.rank - 1));
+    step->results[0] = add(build, g, build_expression(build, OP_SUB, all, before, NULL));
+    return step->results[0] != NULL;
+}
+
+/* ---- Windows ---------------------------------------------------------------------------- */
+
+/* Each is the transpose of the other. */
+static bool window_gradient(struct gradient_step *step) {
+    struct builder *build = step->build;
+    struct node_parameters parameters = step->node.parameters;
+    struct tensor *g = build_contiguous(build, step->g);
+    parameters.value = 0;
+    step->results[0] = build_kernel(build, step->node.op == OP_FOLD ? OP_UNFOLD : OP_FOLD,
+                                    step->node.dtype, &step->operands[0]->view, &g, 1, &parameters);
     return step->results[0] != NULL;
 }
 
@@ -217,6 +271,15 @@ gradient_rule *gradient_kernel_rule(enum op op) {
     switch (op) {
     case OP_EMBEDDING:
         return embedding_gradient;
+    case OP_GATHER:
+        return gather_gradient;
+    case OP_SCATTER_ADD:
+        return scatter_add_gradient;
+    case OP_CUMSUM:
+        return cumsum_gradient;
+    case OP_UNFOLD:
+    case OP_FOLD:
+        return window_gradient;
     case OP_ROPE:
         return rope_gradient;
     case OP_ATTENTION:

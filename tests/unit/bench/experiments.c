@@ -10,10 +10,10 @@
 #include "base/memory.h"
 #include "bench/experiments/pair.h"
 
-static const char *const names[] = {"lora",          "layers",    "lora-rank", "elementwise",
-                                    "matmul",        "reduction", "gated-mlp", "attention",
-                                    "batch-scaling", "fused-ops", "pool",      "transfers",
-                                    "rmsnorm-linear"};
+static const char *const names[] = {"lora",           "layers",    "lora-rank", "elementwise",
+                                    "matmul",         "reduction", "gated-mlp", "attention",
+                                    "batch-scaling",  "fused-ops", "pool",      "transfers",
+                                    "rmsnorm-linear", "training"};
 enum { NAMES = ARRAY_COUNT(names) };
 
 static struct stage small_stage(void) {
