@@ -463,6 +463,13 @@ static void check_others_compile(const struct device_capabilities *device) {
     check_compiles(&request, device);
     CHECK_OK(kernel_dequantize(&back, device, &request, &status), status);
     check_compiles(&request, device);
+    for (enum ridge_dtype type = RIDGE_Q4_0; type < RIDGE_DTYPES; type++) {
+        there.to = back.from = type;
+        CHECK_OK(kernel_quantize(&there, device, &request, &status), status);
+        check_compiles(&request, device);
+        CHECK_OK(kernel_dequantize(&back, device, &request, &status), status);
+        check_compiles(&request, device);
+    }
 }
 
 TEST(hand_made_kernels_compile_for_old_and_recent_gpus) {
