@@ -58,6 +58,7 @@ static int import(const struct importer *importer, const uint8_t *data, size_t s
     }
 IMPORTER(ncu_report)
 IMPORTER(ncu_text)
+IMPORTER(perf_data)
 IMPORTER(rocpd)
 IMPORTER(rocprof)
 IMPORTER(xplane)

@@ -22,6 +22,7 @@
     X(ncu_text)                                                                                    \
     X(nsys)                                                                                        \
     X(open)                                                                                        \
+    X(perf_data)                                                                                   \
     X(perf_script)                                                                                 \
     X(perfetto)                                                                                    \
     X(report)                                                                                      \
