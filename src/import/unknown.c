@@ -11,7 +11,7 @@
     "ridge reads .ridge, torch.profiler and Chrome JSON, Nsight Systems SQLite, Instruments XML, " \
     "rocprof CSV and rocpd, rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, Nsight "        \
     "Compute reports, CSV and text, and the CPU profiles of "                                      \
-    "perf (perf.data, perf script), speedscope and folded stacks"
+    "perf (perf.data, perf script), cProfile, speedscope and folded stacks"
 
 struct signature {
     const char *bytes;

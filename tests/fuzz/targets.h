@@ -25,6 +25,7 @@
     X(perf_data)                                                                                   \
     X(perf_script)                                                                                 \
     X(perfetto)                                                                                    \
+    X(pstats)                                                                                      \
     X(report)                                                                                      \
     X(rocpd)                                                                                       \
     X(rocprof)                                                                                     \
@@ -33,6 +34,7 @@
     X(safetensors)                                                                                 \
     X(speedscope)                                                                                  \
     X(spool)                                                                                       \
+    X(torch_memory)                                                                                \
     X(trace)                                                                                       \
     X(unwind)                                                                                      \
     X(xctrace)                                                                                     \
