@@ -55,14 +55,15 @@ endif
 
 # The probe runs inside other people's programs and is a library of its own.
 preload_sources := $(wildcard src/probe/preload/*.c)
-probe_sources := $(filter-out $(preload_sources),$(wildcard src/probe/*.c src/probe/*/*.c))
+collectives_sources := $(wildcard src/probe/collectives/*.c)
+probe_sources := $(filter-out $(preload_sources) $(collectives_sources),$(wildcard src/probe/*.c src/probe/*/*.c))
 # Only built where the library is that they need; the others report what is missing.
 needs_sqlite := $(wildcard src/query/*.c) src/import/sqlite_strings.c \
     $(filter-out %/nsys.c,$(wildcard src/import/nsys/*.c))
 needs_expat := $(filter-out %/xctrace.c %/xctrace_files.c,$(wildcard src/import/xctrace/*.c))
 left_out := $(if $(findstring HAVE_SQLITE,$(LIBRARY_DEFINES)),,$(needs_sqlite)) \
     $(if $(findstring HAVE_EXPAT,$(LIBRARY_DEFINES)),,$(needs_expat))
-sources := $(filter-out $(probe_sources) $(preload_sources) $(left_out),$(wildcard src/*/*.c src/*/*/*.c))
+sources := $(filter-out $(probe_sources) $(preload_sources) $(collectives_sources) $(left_out),$(wildcard src/*/*.c src/*/*/*.c))
 # The model that `ridge bench rwkv` measures is an example on include/ridge.h alone.
 example_sources := examples/rwkv/model.c examples/rwkv/forward.c
 # Native kernels are built once for each set of vector instructions; the best is chosen at run time.
@@ -105,12 +106,15 @@ probe_libs := $(if $(on_macos),$(if $(MACOS),-F$(BUILD)/sdk/Frameworks) -weak_fr
 # Interposes malloc(), so it is a library of its own, and only on Linux and without sanitizers.
 memory_library := $(if $(on_macos)$(SAN),,libridge-memory.so)
 preload_objects := $(preload_sources:%.c=$(BUILD)/%.o)
+# Interposes MPI and gloo in the processes of a distributed job.
+collectives_library := $(if $(on_macos),,libridge-collectives.so)
+collectives_objects := $(collectives_sources:%.c=$(BUILD)/%.o)
 probe_parts := $(filter $(foreach module,base spool abi,$(BUILD)/src/$(module)/%),$(objects))
 shared_library := $(if $(on_macos),libridge.dylib,libridge.so)
 soname := $(if $(on_macos),libridge.0.dylib,libridge.so.0)
 
 all: $(BUILD)/ridge $(BUILD)/$(shared_library) $(BUILD)/libridge.a $(BUILD)/$(probe_library) \
-    $(memory_library:%=$(BUILD)/%)
+    $(memory_library:%=$(BUILD)/%) $(collectives_library:%=$(BUILD)/%)
 
 $(BUILD)/ridge: $(objects)
 	$(call quiet,LINK)$(CC) $(LDFLAGS) -o $@ $(objects) $(LDLIBS)
@@ -136,6 +140,10 @@ $(BUILD)/$(probe_library): $(probe_objects) $(BUILD)/probe-parts.a
 $(BUILD)/libridge-memory.so: $(preload_objects) $(BUILD)/$(probe_library)
 	$(call quiet,LINK)$(CC) -shared -static-libgcc -Wl,-soname,libridge-memory.so -Wl,-z,nodelete -Wl,-z,defs \
 	    -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) -o $@ $(preload_objects) $(BUILD)/$(probe_library) -ldl
+
+$(BUILD)/libridge-collectives.so: $(collectives_objects) $(BUILD)/$(probe_library)
+	$(call quiet,LINK)$(CC) -shared -Wl,-soname,libridge-collectives.so -Wl,-z,nodelete $(if $(SAN),,-Wl$(comma)-z$(comma)defs) \
+	    -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) -o $@ $(collectives_objects) $(BUILD)/$(probe_library) -ldl
 
 # One object whose inner names are its own, so that a program may have functions called as ours.
 $(BUILD)/libridge.a: $(runtime_objects)
@@ -191,7 +199,7 @@ $(embedded:%=$(BUILD)/%.c): $(BUILD)/%.c: % scripts/embed
 $(embedded_objects): %.o: %.c $(BUILD)/flags
 	$(call quiet,CC  )$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-simd_flags := -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv
+simd_flags := $(if $(SAN),-O1,-O3) -ffp-contract=fast -fno-math-errno -fno-trapping-math -fwrapv
 define simd_rule
 $(BUILD)/src/gen/native/simd/%.$(1).o: src/gen/native/simd/%.c $(BUILD)/flags
 	@mkdir -p $$(@D)
@@ -243,10 +251,11 @@ test: test-programs
 	BUILD="$(BUILD)" CC="$(CC)" SAN="$(SAN)" tests/run
 test-programs: $(test_programs) all
 
-# What takes longer: all of `make test` under sanitizers, the fuzzers, and tests/long.
+# What takes longer: the tests under sanitizers, the fuzzers, and tests/long; all of them with FULL=1.
+FULL ?=
 test-long: test-programs $(fuzz_programs) $(BUILD)/ridge-leaks
 	@$(MAKE) --no-print-directory BUILD="$(BUILD)/sanitized" SAN=address,undefined CFLAGS="-O1 -g1" test-programs
-	BUILD="$(BUILD)" CC="$(CC)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
+	BUILD="$(BUILD)" CC="$(CC)" FULL="$(FULL)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
 
 # For macOS, without an SDK; see docs/macos.md. zstd is Homebrew's or MacPorts'.
 macos_zstd := -Wl,-rpath,@executable_path/../lib -Wl,-rpath,/opt/homebrew/lib -Wl,-rpath,/usr/local/lib -Wl,-rpath,/opt/local/lib
@@ -316,7 +325,7 @@ install: all
 	ln -sf $(soname) $(libraries)/$(shared_library)
 	install -m 644 $(BUILD)/libridge.a $(libraries)/libridge.a
 	mkdir -p $(libraries)/ridge
-	install -m 755 $(BUILD)/$(probe_library) $(memory_library:%=$(BUILD)/%) $(libraries)/ridge
+	install -m 755 $(BUILD)/$(probe_library) $(memory_library:%=$(BUILD)/%) $(collectives_library:%=$(BUILD)/%) $(libraries)/ridge
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' \
 	    'Name: ridge' 'Version: $(version)' \
 	    'Description: Tensors on a CPU, an NVIDIA GPU or any OpenCL device' \
@@ -346,7 +355,7 @@ help:
 	@echo 'make              build $(BUILD)/ridge and $(BUILD)/libridge'
 	@echo 'make demo         build it and let it show what it does'
 	@echo 'make test         run every test; SAN=address,undefined with sanitizers'
-	@echo 'make test-long    run what takes longer: sanitizers, fuzzers, many recorders'
+	@echo 'make test-long    run what takes longer: sanitizers, fuzzers, many recorders; FULL=1 all of it'
 	@echo 'make fuzz         run the fuzzers, SECONDS_EACH=600 seconds each; FUZZ_TARGETS="kineto nsys" only these'
 	@echo 'make bench        measure speed and memory'
 	@echo 'make bench-overhead  measure what recording costs a program'

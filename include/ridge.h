@@ -233,12 +233,15 @@ RIDGE_API bool ridge_unstack(ridge_tensor *x, int axis, ridge_tensor **parts);
 RIDGE_API bool ridge_assign(ridge_tensor *target, ridge_tensor *source);
 
 /* ---- Elementwise ------------------------------------------------------------------------
- * Operands broadcast as in NumPy and have one dtype; cast first, or use the _scalar forms. f16 and
- * bf16 are computed in f32 and rounded once. Comparisons give u8. The whole list is the table in
+ * Operands broadcast as in NumPy and have one dtype; cast first. Each binary operation has a
+ * _scalar form, whose y is a number: ridge_add_scalar(x, 0.5). f16 and bf16 are computed in f32 and
+ * rounded once. Comparisons give u8. The whole list is the table in
  * src/gen/ops.h, from which these are made. */
 
 #define RIDGE_UNARY(name) RIDGE_API ridge_tensor *ridge_##name(ridge_tensor *x);
-#define RIDGE_BINARY(name) RIDGE_API ridge_tensor *ridge_##name(ridge_tensor *x, ridge_tensor *y);
+#define RIDGE_BINARY(name)                                                                         \
+    RIDGE_API ridge_tensor *ridge_##name(ridge_tensor *x, ridge_tensor *y);                        \
+    RIDGE_API ridge_tensor *ridge_##name##_scalar(ridge_tensor *x, double y);
 #define RIDGE_TERNARY(name)                                                                        \
     RIDGE_API ridge_tensor *ridge_##name(ridge_tensor *x, ridge_tensor *y, ridge_tensor *z);
 
@@ -246,7 +249,7 @@ RIDGE_BINARY(add)
 RIDGE_BINARY(sub)
 RIDGE_BINARY(mul)
 RIDGE_BINARY(div) /* integers: toward zero; by zero gives 0 */
-RIDGE_BINARY(mod) /* the sign of y, as in Python */
+RIDGE_BINARY(mod) /* exact but for one rounding; the sign of y, as in Python */
 RIDGE_BINARY(pow)
 RIDGE_BINARY(min) /* NaN if either is */
 RIDGE_BINARY(max)
@@ -288,9 +291,6 @@ RIDGE_BINARY(add_relu) /* relu(x + y) */
 RIDGE_BINARY(mul_relu) /* relu(x * y) */
 RIDGE_TERNARY(affine)  /* x * y + z */
 
-RIDGE_API ridge_tensor *ridge_add_scalar(ridge_tensor *x, double y);
-RIDGE_API ridge_tensor *ridge_mul_scalar(ridge_tensor *x, double y);
-RIDGE_API ridge_tensor *ridge_pow_scalar(ridge_tensor *x, double y);
 /* As in C: to i32 toward zero, saturating; to u8 the low 8 bits of that. A view of x when it has
  * that dtype already. */
 RIDGE_API ridge_tensor *ridge_cast(ridge_tensor *x, enum ridge_dtype dtype);
@@ -309,10 +309,85 @@ RIDGE_API ridge_tensor *ridge_argmax(ridge_tensor *x, int axis, bool keep);
 RIDGE_API ridge_tensor *ridge_argmin(ridge_tensor *x, int axis, bool keep);
 
 RIDGE_API ridge_tensor *ridge_softmax(ridge_tensor *x, int axis);
+RIDGE_API ridge_tensor *ridge_log_softmax(ridge_tensor *x, int axis);
+/* Running sums; of u8 in i32. */
+RIDGE_API ridge_tensor *ridge_cumsum(ridge_tensor *x, int axis);
 /* Over the last axis; weight and bias (of its size) may be NULL. */
 RIDGE_API ridge_tensor *ridge_layer_norm(ridge_tensor *x, ridge_tensor *weight, ridge_tensor *bias,
                                          float epsilon);
 RIDGE_API ridge_tensor *ridge_rms_norm(ridge_tensor *x, ridge_tensor *weight, float epsilon);
+/* x [batch, channels, ...]: each of `groups` runs of channels is normalized; weight and bias
+ * [channels] may be NULL. */
+RIDGE_API ridge_tensor *ridge_group_norm(ridge_tensor *x, unsigned groups, ridge_tensor *weight,
+                                         ridge_tensor *bias, float epsilon);
+
+/* ---- Indices ------------------------------------------------------------------------------
+ * Indices are i32 tensors. They have x's rank; along the other axes they have x's sizes or 1, which
+ * repeats. */
+
+/* y[.., i, ..] = x[.., indices[.., i, ..], ..]; 0 where an index is out of range. */
+RIDGE_API ridge_tensor *ridge_gather(ridge_tensor *x, int axis, ridge_tensor *indices);
+/* x with source[.., i, ..] added at indices[.., i, ..]; out of range is ignored. Equal indices add
+ * up in their order, so the result is the same in every run. */
+RIDGE_API ridge_tensor *ridge_scatter_add(ridge_tensor *x, int axis, ridge_tensor *indices,
+                                          ridge_tensor *source);
+/* The indices that sort x, i32. Stable; NaN counts as the greatest. */
+RIDGE_API ridge_tensor *ridge_argsort(ridge_tensor *x, int axis, bool descending);
+/* The `count` greatest, in descending order, and their indices if wanted. */
+RIDGE_API ridge_tensor *ridge_topk(ridge_tensor *x, int64_t count, int axis,
+                                   ridge_tensor **indices);
+/* Writes source into target from `position` on along the axis: a step of a cache. position is one
+ * i32, or one for each index of axis 0. Elements outside the target are not written. */
+RIDGE_API bool ridge_update(ridge_tensor *target, ridge_tensor *source, int axis,
+                            ridge_tensor *position);
+/* One choice for each row of logits [rows, choices], i32 [rows]: drawn from softmax(logits /
+ * temperature) among the top_k greatest (0: all) and then the fewest that have the probability
+ * top_p (1: all), with those equal to the last. Temperature 0 is argmax. The draw depends on the
+ * seed, the step (one i32, or one for each row) and the row: a compiled function that takes the
+ * step as an input draws anew in each run. */
+RIDGE_API ridge_tensor *ridge_sample(ridge_tensor *logits, ridge_tensor *step, float temperature,
+                                     int64_t top_k, float top_p, uint64_t seed);
+
+/* ---- Convolution --------------------------------------------------------------------------
+ * Images are [batch, channels, height, width], sequences [batch, channels, length]. */
+
+/* How windows are placed, along the height and the width; along a sequence [0] counts. 0 stands for
+ * a stride, dilation or group of 1. NULL is a zeroed struct. */
+struct ridge_window {
+    int64_t stride[2], padding[2], dilation[2];
+    int64_t groups;            /* convolutions */
+    int64_t output_padding[2]; /* transposed convolutions: added at the end */
+};
+
+/* weight [out, in / groups, height, width] or [out, in / groups, length]; bias [out] may be NULL.
+ */
+RIDGE_API ridge_tensor *ridge_conv1d(ridge_tensor *x, ridge_tensor *weight, ridge_tensor *bias,
+                                     const struct ridge_window *window);
+RIDGE_API ridge_tensor *ridge_conv2d(ridge_tensor *x, ridge_tensor *weight, ridge_tensor *bias,
+                                     const struct ridge_window *window);
+/* weight [in, out / groups, height, width] or [in, out / groups, length]. */
+RIDGE_API ridge_tensor *ridge_conv_transpose1d(ridge_tensor *x, ridge_tensor *weight,
+                                               ridge_tensor *bias,
+                                               const struct ridge_window *window);
+RIDGE_API ridge_tensor *ridge_conv_transpose2d(ridge_tensor *x, ridge_tensor *weight,
+                                               ridge_tensor *bias,
+                                               const struct ridge_window *window);
+/* Over windows of size[0] x size[1], or of size[0]; the stride is the size unless it is set. The
+ * average counts padding as zeros. */
+RIDGE_API ridge_tensor *ridge_max_pool1d(ridge_tensor *x, const int64_t *size,
+                                         const struct ridge_window *window);
+RIDGE_API ridge_tensor *ridge_max_pool2d(ridge_tensor *x, const int64_t *size,
+                                         const struct ridge_window *window);
+RIDGE_API ridge_tensor *ridge_avg_pool1d(ridge_tensor *x, const int64_t *size,
+                                         const struct ridge_window *window);
+RIDGE_API ridge_tensor *ridge_avg_pool2d(ridge_tensor *x, const int64_t *size,
+                                         const struct ridge_window *window);
+/* The windows of an image: [batch, channels * size[0] * size[1], windows]. */
+RIDGE_API ridge_tensor *ridge_unfold(ridge_tensor *x, const int64_t *size,
+                                     const struct ridge_window *window);
+/* before[i] and after[i] elements of `value` at the ends of axis i; negative ones take away. */
+RIDGE_API ridge_tensor *ridge_pad(ridge_tensor *x, const int64_t *before, const int64_t *after,
+                                  double value);
 
 /* ---- Matrices --------------------------------------------------------------------------- */
 
@@ -323,7 +398,8 @@ enum ridge_activation {
     RIDGE_ACTIVATION_SILU,
 };
 
-/* [..., m, k] x [..., k, n]; the axes before the last two broadcast. Views made by
+/* [..., m, k] x [..., k, n]; the axes before the last two broadcast. A vector is a row on the left
+ * and a column on the right, and its axis is dropped from the result. Views made by
  * ridge_transpose() are read in place. b may be the transpose of a quantized [n, k]. */
 RIDGE_API ridge_tensor *ridge_matmul(ridge_tensor *a, ridge_tensor *b);
 /* activation(a x b + bias) in one kernel; bias (broadcast to the result) may be NULL. */
@@ -333,10 +409,11 @@ RIDGE_API ridge_tensor *ridge_matmul_activation(ridge_tensor *a, ridge_tensor *b
 /* activation(x x transpose(w) + bias): w is [out, in], of x's dtype or quantized. */
 RIDGE_API ridge_tensor *ridge_linear(ridge_tensor *x, ridge_tensor *w, ridge_tensor *bias,
                                      enum ridge_activation activation);
-/* silu(x x gate) * (x x up), then x down unless it is NULL. Weights are [in, out]. */
+/* linear(silu(linear(x, gate)) * linear(x, up), down), without the last if down is NULL. Weights
+ * are [out, in]. */
 RIDGE_API ridge_tensor *ridge_gated_mlp(ridge_tensor *x, ridge_tensor *gate, ridge_tensor *up,
                                         ridge_tensor *down);
-/* x x w + scale * ((x x a) x b): w is [in, out], a [in, rank], b [rank, out]. */
+/* linear(x, w) + scale * linear(linear(x, a), b): w is [out, in], a [rank, in], b [out, rank]. */
 RIDGE_API ridge_tensor *ridge_lora(ridge_tensor *x, ridge_tensor *w, ridge_tensor *a,
                                    ridge_tensor *b, float scale);
 
@@ -350,15 +427,28 @@ RIDGE_API ridge_tensor *ridge_dequantize(ridge_tensor *x, enum ridge_dtype dtype
  * An index out of range gives a row of zeros. */
 RIDGE_API ridge_tensor *ridge_embedding(ridge_tensor *table, ridge_tensor *indices);
 
-/* Rotary positions on [batch, heads, tokens, width]; token t has position start + t. Pairs are (i,
- * i + width / 2), or neighbors when interleaved. */
-RIDGE_API ridge_tensor *ridge_rope(ridge_tensor *x, int64_t start, float base, bool interleaved);
+/* Rotary positions on [batch, heads, tokens, width]; positions are i32, [tokens] or [batch,
+ * tokens]. Pairs are (i, i + width / 2), or neighbors when interleaved. */
+RIDGE_API ridge_tensor *ridge_rope(ridge_tensor *x, ridge_tensor *positions, float base,
+                                   bool interleaved);
 
 /* softmax(q x transpose(k) * scale) x v: q [batch, heads, queries, width]; k and v [batch,
  * kv_heads, keys, width], often slices of a cache, kv_heads dividing heads. When causal the last
  * query sees all keys and each one before it one less. */
 RIDGE_API ridge_tensor *ridge_attention(ridge_tensor *q, ridge_tensor *k, ridge_tensor *v,
                                         float scale, bool causal);
+
+/* The keys that a query sees; zeroed: all. A query without keys gives zeros. */
+struct ridge_attention_mask {
+    bool causal;
+    int64_t window;        /* with causal: at most the last `window` keys that it sees; 0: all */
+    ridge_tensor *lengths; /* i32, one or [batch]: the keys in use, others are not read; or NULL */
+    ridge_tensor *added;   /* added to the scores, broadcast to [batch, heads, queries, keys]: 0, or
+                              -INFINITY to hide; of q's dtype; or NULL */
+};
+RIDGE_API ridge_tensor *ridge_attention_masked(ridge_tensor *q, ridge_tensor *k, ridge_tensor *v,
+                                               float scale,
+                                               const struct ridge_attention_mask *mask);
 
 /* RWKV-7: for each token, with the state S [batch, heads, width, width]:
  *   S = S diag(w) + (S a) b' + v k',   y = S r
@@ -378,8 +468,9 @@ RIDGE_API ridge_tensor *ridge_token_shift(ridge_tensor *x, ridge_tensor *previou
  * computed once, what is not used not at all; intermediates share planned memory; and running it
  * costs the host next to nothing (one graph launch on CUDA). The function must do the same
  * operations for every input of the same shapes; other tensors that it uses are captured as they
- * are. Running with other shapes, dtypes or
- * layouts calls the function again, so the context and what it captures must live as long as the
+ * are. What changes from run to run (positions, lengths, seeds) must be an input: a run calls the
+ * function again now and then and fails if it does something else. Running with other shapes,
+ * dtypes or layouts calls it too, so the context and what it captures must live as long as the
  * program. While it is being compiled nothing can be read back, only tensors from outside can be
  * assigned to, and handles made in it are good for nothing afterwards. This is also how to make a
  * fused operation of one's own: see examples/custom_kernel.c. */
@@ -405,6 +496,25 @@ struct ridge_program_info {
 /* Of the shapes last run or compiled for. */
 RIDGE_API bool ridge_program_describe(const ridge_program *program,
                                       struct ridge_program_info *info);
+
+/* ---- Training ---------------------------------------------------------------------------
+ * Gradients exist of f32, f16 and bf16 tensors. Within a function that is being compiled, the way
+ * back becomes part of its program: forward pass, gradients and update are one plan. Eager
+ * operations are differentiated if they are recorded, between ridge_tape_begin() and
+ * ridge_tape_end(). Where the derivative jumps: relu, abs and clamp as in PyTorch, equal maxima
+ * share the gradient. Integers, comparisons and quantized weights have none; gradients pass
+ * through a product with quantized weights to its other operand. */
+
+/* Gradients of the loss (one float) with respect to `count` parameters, in their sizes and dtypes.
+ * Fails if the loss does not depend on one of them, or if an operation between has no gradient. */
+RIDGE_API bool ridge_gradients(ridge_tensor *loss, ridge_tensor *const *parameters, unsigned count,
+                               ridge_tensor **gradients);
+/* x, through which no gradient passes. */
+RIDGE_API ridge_tensor *ridge_detach(ridge_tensor *x);
+/* Records the eager operations of the device from here on, and keeps their operands; begins anew
+ * if it did already. A recorded operand must not be assigned to before the gradients are taken. */
+RIDGE_API bool ridge_tape_begin(ridge_device *device);
+RIDGE_API bool ridge_tape_end(ridge_device *device);
 
 /* ---- Tracing ---------------------------------------------------------------------------- */
 

@@ -14,7 +14,7 @@ import sysconfig
 import tarfile
 import zipfile
 
-MEMORY = "libridge-memory.so"
+PRELOADED = ("libridge-memory.so", "libridge-collectives.so")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -76,8 +76,9 @@ def contents():
             yield "ridge/" + file, read("python", "ridge", file), False
     yield name + ".data/scripts/ridge", read(build_folder(), "ridge"), True
     yield name + ".data/data/lib/ridge/" + library, read(build_folder(), library), True
-    if os.path.exists(os.path.join(ROOT, build_folder(), MEMORY)):
-        yield name + ".data/data/lib/ridge/" + MEMORY, read(build_folder(), MEMORY), True
+    for preloaded in PRELOADED:
+        if os.path.exists(os.path.join(ROOT, build_folder(), preloaded)):
+            yield name + ".data/data/lib/ridge/" + preloaded, read(build_folder(), preloaded), True
     yield name + ".dist-info/METADATA", metadata(), False
     yield name + ".dist-info/WHEEL", wheel_file(), False
     yield name + ".dist-info/LICENSE", read("LICENSE"), False

@@ -14,6 +14,7 @@ A failure to record is a warning and never stops the program. Everything is done
 command and, for ranges and CUDA, by its probe; there is no extension module.
 """
 
+import builtins
 import contextlib
 import ctypes
 import functools
@@ -27,12 +28,15 @@ import sys
 import sysconfig
 import tempfile
 import threading
+import time
 import warnings
 
 __all__ = ["record", "range", "report", "Report", "command"]
 
 _PROBE = "NVTX_INJECTION64_PATH"
 _SPOOL = "RIDGE_SPOOL"
+_POLL_SECONDS = 0.002
+_ATTACH_POLLS = 2500
 
 
 class Warning(UserWarning):
@@ -55,7 +59,6 @@ def command():
 
 _lock = threading.Lock()
 _probe = None  # the loaded library
-_recorded = False  # the probe has served one recording; its spool cannot be changed
 
 
 def _load_probe():
@@ -67,6 +70,7 @@ def _load_probe():
         try:
             library = ctypes.CDLL(os.environ[_PROBE])
             library.ridge_probe_push.argtypes = [ctypes.c_char_p]
+            library.ridge_probe_attach.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
             _probe = library
         except (OSError, AttributeError) as error:
             warnings.warn("ranges are not recorded: %s" % error, Warning, stacklevel=3)
@@ -115,14 +119,6 @@ def _allow_reading(pid):
         pass
 
 
-def _cuda_is_loaded():
-    try:
-        with open("/proc/self/maps") as maps:
-            return any("libcuda.so" in line for line in maps)
-    except OSError:
-        return False
-
-
 class record(_Context):
     """Records this process and its children while the block runs: a context manager and a
     decorator.
@@ -168,22 +164,23 @@ class record(_Context):
             return dict(line.rstrip("\n").split("=", 1) for line in announced if "=" in line)
 
     def _use_probe(self, variables):
-        global _recorded
         for name in (_SPOOL, "RIDGE_PROBE", _PROBE, "CUDA_INJECTION64_PATH"):
             if name in variables:
                 self._saved[name] = os.environ.get(name)
                 os.environ[name] = variables[name]
-        if _recorded and _SPOOL in variables:
-            warnings.warn(
-                "CUDA and ranges are recorded only by the first ridge.record() of a process",
-                Warning,
-                stacklevel=4,
-            )
-            return
-        _recorded = _SPOOL in variables
         probe = _load_probe()
-        if probe is not None and _cuda_is_loaded():
-            probe.InitializeInjection()
+        if probe is None:
+            return
+        words = [variables.get(name, "").encode() for name in (_SPOOL, "RIDGE_PROBE")]
+        for _ in builtins.range(_ATTACH_POLLS):  # the session before may be about to end
+            if probe.ridge_probe_attach(*words) != 1:
+                break
+            time.sleep(_POLL_SECONDS)
+        for _ in builtins.range(_ATTACH_POLLS):
+            if probe.ridge_probe_attached() or not os.path.isdir(variables[_SPOOL]):
+                return
+            time.sleep(_POLL_SECONDS)
+        warnings.warn("CUDA and ranges are not recorded: the probe does not start", Warning, 4)
 
     def __enter__(self):
         if _SPOOL in os.environ:

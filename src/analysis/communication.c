@@ -105,9 +105,75 @@ static uint64_t type_size(struct text name) {
     return 0;
 }
 
+static int64_t number(struct text detail, const char *key) {
+    int64_t value;
+    return text_to_i64(member(detail, key), &value) && value >= 0 ? value : -1;
+}
+
+/* Which group, which of its operations, and this rank's part in it. */
+static void read_place(struct text detail, struct message *message) {
+    message->group = member(detail, "\"Process Group Name\"");
+    message->members = member(detail, "\"Process Group Ranks\"");
+    (void)text_to_u64(member(detail, "\"Seq\""), &message->sequence);
+    message->group_rank = number(detail, "\"Group Rank\"");
+    message->root = number(detail, "\"Root\"");
+    message->peer = number(detail, "\"Peer\"");
+    if (message->peer < 0 && text_is(message->operation, "send"))
+        message->peer = number(detail, "\"Dst Rank\"");
+    if (message->peer < 0 && text_is(message->operation, "recv"))
+        message->peer = number(detail, "\"Src Rank\"");
+}
+
+/* Letters only, in lower case. */
+static size_t plain_letters(struct text name, char letters[128]) {
+    size_t length = 0;
+    for (size_t i = 0; i < name.length && length < 127; i++) {
+        char byte = name.data[i];
+        if (byte >= 'A' && byte <= 'Z')
+            byte = (char)(byte - 'A' + 'a');
+        if (byte >= 'a' && byte <= 'z')
+            letters[length++] = byte;
+    }
+    letters[length] = 0;
+    return length;
+}
+
+struct text message_operation(struct text name) {
+    static const struct {
+        const char *letters, *operation;
+    } operations[] = {
+        {"reducescatter", "reduce_scatter"},
+        {"allreduce", "allreduce"},
+        {"crossdevicereduce", "allreduce"},
+        {"multimemoneshot", "allreduce"},
+        {"allgather", "allgather"},
+        {"alltoall", "alltoall"},
+        {"barrier", "barrier"},
+        {"broadcast", "broadcast"},
+        {"bcast", "broadcast"},
+        {"scatter", "scatter"},
+        {"gather", "gather"},
+        {"reduce", "reduce"},
+        {"sendrecv", "sendrecv"},
+        {"send", "send"},
+        {"recv", "recv"},
+        {"scan", "scan"},
+        {"wait", "wait"},
+    };
+    char letters[128];
+    struct text plain = {letters, plain_letters(without_arguments(name), letters)};
+    for (size_t i = 0; i < ARRAY_COUNT(operations); i++)
+        if (text_find(plain, operations[i].letters) >= 0)
+            return text_of(operations[i].operation);
+    return (struct text){0};
+}
+
 bool message_read(struct text detail, struct message *message) {
     uint64_t in = 0, out = 0;
-    *message = (struct message){.operation = member(detail, "\"Collective name\"")};
+    *message = (struct message){.operation = member(detail, "\"Collective name\""),
+                                .group_rank = -1,
+                                .root = -1,
+                                .peer = -1};
     if (message->operation.length == 0)
         return false;
     uint64_t size = type_size(member(detail, "\"dtype\""));
@@ -115,6 +181,9 @@ bool message_read(struct text detail, struct message *message) {
     bool known = text_to_u64(member(detail, "\"In msg nelems\""), &in);
     known |= text_to_u64(member(detail, "\"Out msg nelems\""), &out);
     uint64_t elements = in > out ? in : out;
+    read_place(detail, message);
+    if (text_to_u64(member(detail, "\"bytes\""), &message->bytes))
+        return true;
     if (!known || __builtin_mul_overflow(elements, size, &message->bytes) ||
         message->bytes > (uint64_t)1 << 48)
         message->bytes = 0;

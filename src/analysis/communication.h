@@ -16,9 +16,16 @@ struct message {
     struct text operation; /* "allreduce"; empty: not recorded */
     uint64_t bytes;        /* the larger of input and output of one rank; 0: not known */
     uint64_t ranks;        /* in its group; 0: not known */
+    struct text group;     /* name of the process group, and its ranks; empty: not recorded */
+    struct text members;
+    uint64_t sequence;              /* in its group; 0: not recorded */
+    int64_t group_rank, root, peer; /* in the group; -1: not recorded, or there is none */
 };
 /* From a `detail` of the trace; false: it has no collective. */
 bool message_read(struct text detail, struct message *message);
+/* The operation under one name for all libraries: "allreduce" for all_reduce, AllReduce and
+ * allreduce_coalesced; empty: not known. */
+struct text message_operation(struct text name);
 /* Bytes that each rank sends over its link, by the ring algorithm: what nccl-tests call bus
  * bandwidth is these bytes over the time. 0: not known. */
 double message_link_bytes(const struct message *message);

@@ -516,15 +516,24 @@ static int ascending(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void add_to_buckets(struct cpu_account *account, int64_t start, int64_t end) {
+/* Integers: rounded ends of parts of a span of years may lie before their starts. */
+static int64_t bucket_end(const struct cpu_account *account, int64_t index) {
     int64_t length = account->span.end - account->span.start;
-    while (start < end) {
-        int64_t index =
-            (int64_t)((double)(start - account->span.start) / (double)length * CPU_BUCKETS);
-        index = index < 0 ? 0 : index >= CPU_BUCKETS ? CPU_BUCKETS - 1 : index;
-        int64_t next =
-            account->span.start + (int64_t)((double)length * ((double)index + 1) / CPU_BUCKETS) + 1;
-        next = next < end && index < CPU_BUCKETS - 1 ? next : end;
+    return account->span.start + length / CPU_BUCKETS * (index + 1) +
+           length % CPU_BUCKETS * (index + 1) / CPU_BUCKETS + 1;
+}
+
+static void add_to_buckets(struct cpu_account *account, int64_t start, int64_t end) {
+    double length = (double)(account->span.end - account->span.start);
+    int64_t index = (int64_t)((double)(start - account->span.start) / length * CPU_BUCKETS);
+    index = index < 0 ? 0 : index >= CPU_BUCKETS ? CPU_BUCKETS - 1 : index;
+    while (index > 0 && bucket_end(account, index - 1) > start)
+        index--;
+    for (; start < end; index++) {
+        int64_t next = index < CPU_BUCKETS - 1 ? bucket_end(account, index) : end;
+        next = next < end ? next : end;
+        if (next <= start)
+            continue;
         account->bucket[index] += next - start;
         start = next;
     }

@@ -7,9 +7,16 @@
 #include <sys/mman.h>
 
 static _Atomic uint64_t fail_countdown; /* 0: off; 1: the next allocation fails, and so on */
+static _Atomic bool fail_once;
 
 void memory_fail_from(uint64_t nth) {
+    atomic_store(&fail_once, false);
     atomic_store(&fail_countdown, nth);
+}
+
+uint64_t memory_fail_only(uint64_t nth) {
+    atomic_store(&fail_once, true);
+    return atomic_exchange(&fail_countdown, nth);
 }
 
 static bool allocation_refused(void) {
@@ -18,6 +25,8 @@ static bool allocation_refused(void) {
     while (left > 1)
         if (atomic_compare_exchange_weak(&fail_countdown, &left, left - 1))
             return false;
+    if (left == 1 && atomic_load(&fail_once))
+        atomic_store(&fail_countdown, 0);
     return left == 1;
 }
 

@@ -31,6 +31,9 @@ bool memory_grow(void **array, size_t *capacity, size_t needed, size_t size, str
 
 /* For tests: the Nth allocation from now on (1 = the next) and all later ones fail; 0 = never. */
 void memory_fail_from(uint64_t nth);
+/* For tests: only the Nth allocation from now on fails; 0 = none. Returns what was left of the last
+ * number: 0 = that allocation failed. */
+uint64_t memory_fail_only(uint64_t nth);
 
 /* Small objects that are freed together. A zeroed arena is empty. */
 struct arena {

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/decimal.h"
+#include "base/job_place.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "cmd/peaks_option.h"
@@ -146,10 +147,15 @@ static bool read_options(const struct command_line *line, struct record_options 
         .graph_nodes = is_given(line, "graph", "node"),
         .python_lines = command_value(line, "python-lines"),
         .vulkan_dispatches = is_given(line, "vulkan", "dispatch"),
+        .ranks = command_value(line, "ranks"),
         .store_environment = command_flag(line, "store-env"),
         .pipe_was_ignored = command_pipe_was_ignored(line),
         .device_facts = peaks_option_facts,
     };
+    if (options->ranks && !job_ranks_valid(options->ranks))
+        return status_fail(status, STATUS_USAGE,
+                           "--ranks must be a list such as 0,4-7, one-per-host or all, not '%s'",
+                           options->ranks);
     return read_process(line, options, status) &&
            read_seconds(line, "delay", &options->delay, status) &&
            read_seconds(line, "duration", &options->duration, status) &&
@@ -186,11 +192,30 @@ static int run_unrecorded(const struct command_line *line, const struct status *
     return exit_status;
 }
 
+/* Under mpirun or srun every rank has its own recorder; those of other ranks only run the
+ * program. */
+static int run_excluded(const struct command_line *line) {
+    char *const *command = (char *const *)command_arguments(line, NULL);
+    struct status status = {0};
+    const char *variable;
+    for (unsigned i = 0; (variable = command_value_at(line, "env", i)); i++)
+        putenv((char *)variable);
+    int exit_status = target_run_unrecorded(command, command_pipe_was_ignored(line), &status);
+    command_fail(line, &status);
+    return exit_status;
+}
+
 bool record_run(const struct command_line *line, struct record_summary *summary, int *exit_status) {
     struct status status = {0};
     struct record_options options = {0};
     const char **variables = read_variables(line, &status);
     bool ok = variables && read_options(line, &options, &status);
+    if (ok && options.ranks && !options.attach &&
+        !job_ranks_include(options.ranks, job_place_own())) {
+        memory_free(variables);
+        *exit_status = run_excluded(line);
+        return false;
+    }
     if (ok) {
         options.variables = variables;
         ok = record_uses_xctrace(&options) ? record_run_xctrace(line, &options, summary, &status)
@@ -243,8 +268,9 @@ const struct command command_record = {
         "Ctrl-C ends "
         "the program as usual and leaves a complete trace.\n\n"
         "With -p a running process and its children are recorded until they end, --duration has "
-        "passed, or Ctrl-C: stack samples, thread states and memory. The process continues "
-        "unchanged.\n\n"
+        "passed, or Ctrl-C: stack samples, thread states, memory, and CUDA if the process has "
+        "loaded it. For CUDA the probe is loaded into the process by ptrace; it stays there, "
+        "unused, when the recording ends. The process continues unchanged.\n\n"
         "On macOS the recorder is Apple's xctrace (--backend xctrace): Metal System Trace and Time "
         "Profiler, and with --memory Allocations. Its recording is imported at once; --keep keeps "
         "the .trace bundle. --duration then also ends the program.\n\n"

@@ -23,6 +23,7 @@
     {"graph", 0, "node|graph", "record each node of CUDA graphs, or each launch (default)"}, \
     {"python-lines", 0, "off|waits|all", "lines (Python or native) of no call, all but launches, or all (default)"}, \
     {"vulkan", 0, "group|dispatch", "time groups of Vulkan commands (default), or each one"}, \
+    {"ranks", 0, "LIST", "record only these ranks of a job: 0,4-7, one-per-host or all"}, \
     {"env", 0, "NAME=VALUE", "set an environment variable of the program; repeatable"}, \
     {"keep", 0, NULL, "keep the .trace bundle of xctrace beside the trace"}, \
     {"store-env", 0, NULL, "store the environment in the trace"}, \

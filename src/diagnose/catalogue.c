@@ -348,6 +348,12 @@ static int64_t gain_of(const struct matcher *matcher, size_t row, enum finding_k
     return (int64_t)(gain < most ? gain : most);
 }
 
+static void write_fix(struct diagnosis *diagnosis, struct finding *finding,
+                      const struct pattern *row) {
+    finding_fix(diagnosis, finding, row->effort, NULL, "%s%s%s%s", row->words,
+                row->where ? " [" : "", row->where ? row->where : "", row->where ? "]" : "");
+}
+
 /* The fix comes first: it is more specific than what the rule offers. But a graph whose gain was
  * replayed stays before fixes of launches without a known gain. */
 static void insert_fix(struct diagnosis *diagnosis, struct finding *finding,
@@ -356,9 +362,9 @@ static void insert_fix(struct diagnosis *diagnosis, struct finding *finding,
     bool launches = finding->kind == FINDING_LAUNCH_BOUND || finding->kind == FINDING_TINY_KERNELS;
     size_t place = !gains && launches && count && finding->fixes[0].replayed ? 1 : 0;
     for (size_t i = 0; i < count; i++)
-        if (strcmp(finding->fixes[i].words, row->words) == 0)
+        if (strncmp(finding->fixes[i].words, row->words, strlen(row->words)) == 0)
             return;
-    finding_fix(diagnosis, finding, row->effort, NULL, "%s", row->words);
+    write_fix(diagnosis, finding, row);
     for (size_t i = count; i > place && finding->fix_count > count; i--) {
         struct fix kept = finding->fixes[i];
         finding->fixes[i] = finding->fixes[i - 1];
@@ -404,7 +410,7 @@ static void add_finding(struct diagnosis *diagnosis, const struct pattern *row,
         finding_evidence(diagnosis, finding,
                          (struct evidence){.kind = EVIDENCE_KERNEL, .name = tally->top},
                          "%s is the largest of them", short_kernel(diagnosis, tally->top, name));
-    finding_fix(diagnosis, finding, row->effort, NULL, "%s", row->words);
+    write_fix(diagnosis, finding, row);
 }
 
 static bool has_finding(const struct verdict *verdict, uint64_t kinds) {

@@ -41,6 +41,7 @@ struct pattern {
     bool chain;        /* what it names becomes one kernel in each step, which remains */
     const char *what;  /* of what the kernel time is in, or NULL: adds no finding */
     const char *words; /* the fix, an imperative sentence without its full stop */
+    const char *where; /* the versions that have it, and where it does not apply; or NULL */
 };
 
 extern const struct pattern catalogue_rows[];

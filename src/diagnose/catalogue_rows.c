@@ -37,11 +37,13 @@ const struct pattern catalogue_rows[] = {
      .all = {KERNELS("elementwise_kernel|reduce_kernel", 0.6), KERNELS("elementwise_kernel", 0.4)},
      .unless = "gemm|nvjet|fprop|_scatter_gather|FillFunctor|index_kernel", .belongs = MEMORY,
      LINES, .saves = 0.85, .chain = true,
-     .words = "Fuse the chain with torch.compile, so that its intermediates stay in registers"},
+     .words = "Fuse the chain with torch.compile, so that its intermediates stay in registers",
+     .where = "PyTorch 2.0; not for shapes that change in every step"},
     {TORCH, .all = {KERNELS("FillFunctor", 0.15)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, SETTING, .what = "kernels that fill tensors",
      .words = "Do not fill what is overwritten: zero_grad(set_to_none=True), torch.empty instead "
-              "of torch.zeros"},
+              "of torch.zeros",
+     .where = "set_to_none is the default since PyTorch 2.0"},
     {TORCH, .all = {KERNELS("direct_copy_kernel", 0.25)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, LINES, .what = "kernels that copy tensors",
      .words = "Avoid copies between layouts and types (.contiguous(), .to(dtype), reshape of a "
@@ -57,7 +59,8 @@ const struct pattern catalogue_rows[] = {
          "collect the parts in a list and call torch.cat once, instead of torch.cat in every step"},
     {TORCH, .all = {KERNELS("im2col|col2im", 0.08)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, SETTING, .what = "im2col kernels",
-     .words = "Let cuDNN compute the convolutions (torch.backends.cudnn.enabled=True)"},
+     .words = "Let cuDNN compute the convolutions (torch.backends.cudnn.enabled=True)",
+     .where = "not for types and dilations that cuDNN has no kernel for"},
     {TORCH, .all = {KERNELS("distribution_elementwise|fused_dropout", 0.15)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, LINES, .what = "random numbers and dropout",
      .words = "Fuse dropout with its neighbors (torch.compile), or generate random numbers ahead"},
@@ -70,10 +73,12 @@ const struct pattern catalogue_rows[] = {
      .if_none = FINDING_MEMORY_BOUND, SETTING,
      .what = "updates of the optimizer, one kernel for each operation",
      .words = "Use the fused optimizer (fused=True): it reads and writes the parameters once, "
-              "foreach=True once for each operation"},
+              "foreach=True once for each operation",
+     .where = "Adam and AdamW: PyTorch 2.0, SGD: 2.3; not for sparse gradients"},
     {TORCH, .all = {CODE("rsqrt(", 0.1)}, .belongs = MEMORY, LINES, .saves = 1.1,
      .words = "Compute the norm with one operator (torch.nn.functional.rms_norm, layer_norm) "
-              "instead of its formula"},
+              "instead of its formula",
+     .where = "rms_norm: PyTorch 2.4"},
     {TORCH,
      .all = {CODE("torch.tanh(|.tanh()|torch.erf(", 0.1), KERNELS("tanh_kernel|erf_kernel", 0.02)},
      .belongs = MEMORY, LINES,
@@ -88,7 +93,8 @@ const struct pattern catalogue_rows[] = {
                      0.3)},
      .belongs = MEMORY | ISSUE, .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 0.9, .chain = true,
      .what = "element-wise kernels of CuPy, one for each operation",
-     .words = "Fuse the expression with @cupy.fuse() or write it as one cupy.ElementwiseKernel"},
+     .words = "Fuse the expression with @cupy.fuse() or write it as one cupy.ElementwiseKernel",
+     .where = "element-wise operations and one reduction at the end"},
     {ANY, .all = {KERNELS("cupy_copy__", 0.1)}, .belongs = MEMORY, LINES,
      .words = "Use out= and in-place operators of CuPy (x += y), and slices without copies"},
     /* attention, convolutions and norms */
@@ -98,16 +104,19 @@ const struct pattern catalogue_rows[] = {
      .unless = "flash|sdpa|fmha|nll_loss", .belongs = MEMORY, .if_none = FINDING_MEMORY_BOUND,
      LINES, .saves = 1.8, .what = "softmax kernels between matrix products",
      .words = "Compute attention with torch.nn.functional.scaled_dot_product_attention, which does "
-              "not write the scores to memory"},
+              "not write the scores to memory",
+     .where = "PyTorch 2.0; not where the weights of the attention themselves are needed"},
     {TORCH, .all = {CODE("eager_attention_forward", 0.05)}, .belongs = MEMORY, SETTING,
      .saves = 0.9,
      .words = "Load the model with attn_implementation=\"sdpa\" "
-              "(torch.nn.functional.scaled_dot_product_attention) instead of \"eager\""},
+              "(torch.nn.functional.scaled_dot_product_attention) instead of \"eager\"",
+     .where = "transformers 4.36; not with output_attentions=True"},
     {TORCH, .all = {KERNELS("nchwToNhwc|nhwcToNchw", 0.08)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 1.2,
      .what = "layout conversions around convolutions",
      .words = "Keep the model and its input in channels_last "
-              "(.to(memory_format=torch.channels_last)), so that no layout is converted"},
+              "(.to(memory_format=torch.channels_last)), so that no layout is converted",
+     .where = "4-D tensors in f16, bf16 or tf32"},
     {TORCH,
      .all = {KERNELS("bn_fw_tr_1C11|bn_bw_1C11", 0.2), KERNELS("nchwToNhwc|nhwcToNchw", 0.05)},
      .belongs = MEMORY, LINES, .saves = 0.9,
@@ -116,7 +125,8 @@ const struct pattern catalogue_rows[] = {
     {TORCH, .all = {KERNELS("batch_norm_transform_input|bn_fw_inf", 0.1)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, LINES, .what = "batch norm in inference",
      .words = "Fold batch norm into the convolution before inference "
-              "(torch.nn.utils.fusion.fuse_conv_bn_eval, or torch.compile)"},
+              "(torch.nn.utils.fusion.fuse_conv_bn_eval, or torch.compile)",
+     .where = "only in eval(): training updates the statistics"},
     {TORCH,
      .all = {KERNELS("fprop_implicit_gemm_f32f32|dgrad_implicit_gemm_f32f32|wgrad_implicit_gemm_"
                      "f32f32|implicit_convolve_sgemm",
@@ -127,7 +137,8 @@ const struct pattern catalogue_rows[] = {
     {TORCH, .all = {KERNELS("fmha_cutlassF_f32|fmha_cutlassB_f32", 0.08)}, .belongs = KERNEL,
      SETTING,
      .words =
-         "Run attention in bf16 or f16 (torch.autocast), for which flash attention has kernels"},
+         "Run attention in bf16 or f16 (torch.autocast), for which flash attention has kernels",
+     .where = "PyTorch 2.0; heads of at most 256 values"},
     {TORCH, .all = {KERNELS("gemm_f64|dgemm", 0.3)}, .belongs = KERNEL, SETTING,
      .words = "Check where f64 comes from (NumPy arrays are f64 by default): .float(), or "
               "torch.from_numpy(x.astype(numpy.float32))"},
@@ -168,26 +179,32 @@ const struct pattern catalogue_rows[] = {
     {TORCH,
      .all = {KERNELS("addcdiv", 0.02), KERNELS("addcmul", 0.02), KERNELS("sqrt_kernel", 0.02)},
      .unless = "multi_tensor_apply|FusedAdam|fused_adam", .belongs = ISSUE, SETTING,
-     .words = "Use the fused optimizer (torch.optim.AdamW(..., fused=True), or foreach=True)"},
+     .words = "Use the fused optimizer (torch.optim.AdamW(..., fused=True), or foreach=True)",
+     .where = "Adam and AdamW: PyTorch 2.0, SGD: 2.3; not for sparse gradients"},
     {TORCH, .all = {CODE("_single_tensor_", 0.1)}, .belongs = ISSUE, SETTING, .saves = 0.96,
      .words = "Use the fused optimizer (fused=True, or foreach=True), which updates all tensors in "
-              "a few launches"},
+              "a few launches",
+     .where = "Adam and AdamW: PyTorch 2.0, SGD: 2.3; not for sparse gradients"},
     {TORCH, .all = {CODE("p.grad)|* p.grad|param.grad)|p.grad.data|parameter.grad)", 0.3)},
      .unless = "multi_tensor_apply", .unless_code = "isfinite(|isnan(|.grad.norm(",
      .belongs = ISSUE, LINES, .saves = 0.95,
      .words = "Use an optimizer of torch.optim with fused=True (or torch._foreach_add_) instead of "
-              "a loop over the parameters"},
+              "a loop over the parameters",
+     .where = "Adam and AdamW: PyTorch 2.0, SGD: 2.3"},
     {TORCH, .all = {CODE("0.999 *|.lerp_(|EMA|update_parameters", 0.3)},
      .unless = "multi_tensor_apply", .belongs = ISSUE, LINES, .saves = 0.97,
      .words = "Average the weights with torch._foreach_lerp_ or torch.optim.swa_utils "
-              "(get_ema_multi_avg_fn), one launch for all tensors"},
+              "(get_ema_multi_avg_fn), one launch for all tensors",
+     .where = "get_ema_multi_avg_fn: PyTorch 2.1"},
     {TORCH, .all = {LAUNCHES("NormTwoOps", 0.15), LAUNCHES("reciprocal_kernel|clamp|MinOps", 0.1)},
      .unless = "multi_tensor_apply", .belongs = LAUNCH, SETTING,
-     .words = "Clip all gradients at once (torch.nn.utils.clip_grad_norm_(..., foreach=True))"},
+     .words = "Clip all gradients at once (torch.nn.utils.clip_grad_norm_(..., foreach=True))",
+     .where = "PyTorch 2.0"},
     {TORCH, .all = {CODE(".grad.norm(|grad.data.norm(", 0.2)}, .belongs = ISSUE, SETTING,
      .saves = 0.92,
      .words = "Clip all gradients at once (torch.nn.utils.clip_grad_norm_(..., foreach=True)) "
-              "instead of one by one"},
+              "instead of one by one",
+     .where = "PyTorch 2.0"},
     /* many small operations */
     {TORCH, .all = {LAUNCHES("splitKreduce", 0.2)}, .belongs = LAUNCH, LINES,
      .words = "Where they are independent, multiply small matrices of one shape in one call "
@@ -196,10 +213,12 @@ const struct pattern catalogue_rows[] = {
     {TORCH, .all = {CODE("LSTMCell|GRUCell|RNNCell|_VF.lstm_cell|_VF.gru_cell", 0.3)},
      .belongs = ISSUE, LINES, .saves = 0.82,
      .words = "Run the recurrent network over the whole sequence at once (nn.LSTM, nn.GRU: cuDNN) "
-              "instead of cell by cell"},
+              "instead of cell by cell",
+     .where = "not where a step's input depends on its last output, as in decoding"},
     {TORCH, .all = {CODE("torch.stack([", 0.3)}, .belongs = ISSUE, LINES,
      .words = "Process the items of the list as one batch, or with torch.func.vmap, instead of one "
-              "by one in a list comprehension"},
+              "by one in a list comprehension",
+     .where = "torch.func: PyTorch 2.0; not for items of different shapes"},
     {TORCH, .all = {CODE("transformers/", 0.3)}, .belongs = ISSUE, LINES,
      .words = "Pass several inputs at once (padding=True), or compile the model "
               "(torch.compile(model), cache_implementation=\"static\" for generate())"},
@@ -210,15 +229,46 @@ const struct pattern catalogue_rows[] = {
     {JAX, .all = {LAUNCHES("wrapped_|fusion", 0.2), LAUNCHES("wrapped_", 0.05)}, .belongs = ISSUE,
      LINES, .saves = 0.97,
      .words = "Put the whole function under jax.jit: operations outside of it are dispatched one "
-              "by one"},
+              "by one",
+     .where = "not where shapes or Python branches depend on values"},
     {JAX, .all = {LAUNCHES("fusion", 0.6)}, .belongs = ISSUE, LINES, .saves = 0.7,
      .words = "Move the loop into the compiled function (jax.lax.scan, jax.lax.fori_loop), if its "
-              "steps do not need the host"},
+              "steps do not need the host",
+     .where = "the carried values keep their shapes and types"},
+    /* communication */
+    {TORCH, .all = {KERNELS("_SendRecv", 0.05), OPERATORS("all_to_all|alltoall|All2All", 0.0001)},
+     .belongs = ON(EXPOSED_COMMUNICATION), LINES,
+     .words =
+         "Overlap the all-to-all with the dense layers: exchange the next batch while this one "
+         "is computed (TorchRec's TrainPipelineSparseDist), or exchange the batch in two "
+         "halves",
+     .where = "not where the dense layers take less time than the exchange"},
+    {TORCH, .all = {KERNELS("_AllReduce_", 0.1), OPERATORS("DistributedDataParallel", 0.01)},
+     .belongs = ON(EXPOSED_COMMUNICATION), SETTING,
+     .words = "Pass gradient_as_bucket_view=True and static_graph=True to DistributedDataParallel, "
+              "and try larger buckets (bucket_cap_mb, 25 by default)",
+     .where = "static_graph: PyTorch 1.11, the same parameters used in every step"},
+    /* models of libraries */
+    {TORCH, .all = {OPERATORS("vllm::", 0.05)}, .belongs = LAUNCH, SETTING,
+     .words = "Let vLLM replay CUDA graphs: start it without enforce_eager=True "
+              "(--enforce-eager)",
+     .where = "decoding; batches larger than the largest captured size run eagerly"},
+    {TORCH, .all = {OPERATORS("apply_rotary_pos_emb|rotate_half", 0.02)},
+     .belongs = MEMORY | LAUNCH, LINES,
+     .words = "Rotate the positions with one kernel (torch.compile of the function, or a rotary "
+              "kernel of flash-attn or Liger) instead of slices, neg and cat",
+     .where = "PyTorch 2.0"},
+    {TORCH, .all = {OPERATORS("RMSNorm", 0.05), KERNELS("rsqrt_kernel", 0.0001)},
+     .belongs = MEMORY | LAUNCH, LINES,
+     .words = "Compute RMSNorm with one operator (torch.nn.RMSNorm, "
+              "torch.nn.functional.rms_norm) instead of pow, mean, rsqrt and two products",
+     .where = "PyTorch 2.4"},
     /* reading values */
     {TORCH, .all = {KERNELS("write_indices|onzero", 0.005)}, .belongs = WAIT | ON(COMPILATION),
      LINES,
      .words = "Use torch.where, masked_fill or topk with a fixed size instead of boolean masks and "
-              "nonzero(), whose size the host must wait for"},
+              "nonzero(), whose size the host must wait for",
+     .where = "not where the number of selected elements itself is needed"},
     {TORCH, .all = {CODE(".item()", 0.02)}, .belongs = WAIT, LINES,
      .words = "Do not call .item() in every step: collect tensors, and read them after the loop or "
               "every N steps (torch.stack(values).tolist())"},
@@ -277,17 +327,22 @@ const struct pattern catalogue_rows[] = {
     {TORCH, .all = {CODE("(_color.py)|(_geometry.py)|(_misc.py)|gaussian_blur|transforms/", 0.02)},
      .belongs = HOST, LINES,
      .words = "Move the batch to the GPU first and transform it there (transforms.v2 takes GPU "
-              "tensors), or transform in the workers of a DataLoader"},
+              "tensors), or transform in the workers of a DataLoader",
+     .where =
+         "torchvision 0.15; not for decoding of files, and images of one batch need one shape"},
     {TORCH, .all = {CODE("_SingleProcessDataLoaderIter|(fetch.py)|(collate.py)", 0.02)},
      .belongs = HOST, SETTING,
      .words = "Load in worker processes: DataLoader(num_workers=4, pin_memory=True, "
-              "persistent_workers=True, prefetch_factor=4)"},
+              "persistent_workers=True, prefetch_factor=4)",
+     .where = "persistent_workers: PyTorch 1.7; the data set must be picklable where processes are "
+              "spawned"},
     {TORCH, .all = {OPERATORS("DataLoader)#_SingleProcess", 0.1)}, .belongs = HOST, SETTING,
      .words = "Load in worker processes: DataLoader(num_workers=4, pin_memory=True, "
               "persistent_workers=True)"},
     {TORCH, .all = {CODE("_MultiProcessingDataLoaderIter|popen_fork|_shutdown_workers", 0.1)},
      .belongs = HOST, SETTING,
-     .words = "Keep the workers of the DataLoader between epochs (persistent_workers=True)"},
+     .words = "Keep the workers of the DataLoader between epochs (persistent_workers=True)",
+     .where = "PyTorch 1.7; not where the data set changes between epochs"},
     /* copies */
     {TORCH, .all = {CODE(".cpu()|.numpy()|.to(\"cpu\")", 0.2)}, .belongs = COPY, LINES,
      .words = "Copy results into a pinned tensor (torch.empty(..., pin_memory=True).copy_(x, "
@@ -333,7 +388,8 @@ const struct pattern catalogue_rows[] = {
     {TORCH, .all = {CODE("empty_cache()", 0.005)}, .belongs = ON(ALLOCATION) | ON(HOST_BOUND),
      SETTING,
      .words = "Do not call torch.cuda.empty_cache() in the loop; for fragmentation, set "
-              "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+              "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+     .where = "expandable_segments: PyTorch 2.1"},
     {ANY, .all = {LAUNCHES("cupy_", 0.2), CALLS("cudaMalloc|cuMemAlloc", 0.5)},
      .belongs = ON(ALLOCATION), SETTING,
      .words = "Keep the memory pool of CuPy "
@@ -344,7 +400,8 @@ const struct pattern catalogue_rows[] = {
              CALLS("cudaFree|hipFree|cuMemFree", 0.5)},
      .unless = "cupy_|at::native|2at6native", .belongs = ON(ALLOCATION), LINES,
      .words = "Allocate the buffers once, before the loop, or from a pool (cudaMallocAsync, "
-              "cudaFreeAsync)"},
+              "cudaFreeAsync)",
+     .where = "cudaMallocAsync: CUDA 11.2"},
 };
 const size_t catalogue_row_count = ARRAY_COUNT(catalogue_rows);
 _Static_assert(ARRAY_COUNT(catalogue_rows) <= CATALOGUE_ROWS_MAX, "a bit for each row");

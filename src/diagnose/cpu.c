@@ -260,11 +260,12 @@ static void find_no_processor(struct diagnosis *diagnosis) {
     finding->decides = true;
     write_no_processor(diagnosis, &line);
     set_headline(diagnosis, finding, &line);
-    finding_summary(diagnosis, finding,
-                    "It is ready without a processor for %s. Threads of the program that could run, "
-                    "on average: %.2g; that run: %.2g",
-                    format_duration(times->ready, time), runnable(cpu),
-                    share_of(cpu->times.running, cpu->wall));
+    finding_summary(
+        diagnosis, finding,
+        "It is ready without a processor for %s. Threads of the program that could run, "
+        "on average: %.2g; that run: %.2g",
+        format_duration(times->ready, time), runnable(cpu),
+        share_of(cpu->times.running, cpu->wall));
     if (has_too_many_threads(cpu))
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                     "Start no more busy threads than processors (OMP_NUM_THREADS=%u or the "
@@ -453,6 +454,7 @@ static void find_blocked(struct diagnosis *diagnosis) {
     if (wait->on == BLOCKED_PIPE || wait->on == BLOCKED_POLL || wait->on == BLOCKED_CHILD)
         cpu_describe_workers(diagnosis, finding);
     fix_blocked(diagnosis, finding, wait);
+    diagnosis->failed |= !buffer_ok(&place, diagnosis->status);
     buffer_finish(&place);
 }
 
@@ -579,6 +581,7 @@ static void describe_kept(struct diagnosis *diagnosis, const struct heap *heap) 
     }
     finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
                 "Free this memory, or bound the container or cache that holds it");
+    diagnosis->failed |= !buffer_ok(&name, diagnosis->status);
     buffer_finish(&name);
 }
 

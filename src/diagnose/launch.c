@@ -191,7 +191,7 @@ static void add_chain(struct diagnosis *diagnosis, struct finding *finding,
                      "This chain runs %s%s: %.*s",
                      chains->top_count == 1 ? "once" : format_count(chains->top_count, count),
                      chains->top_count == 1 ? "" : " times", TEXT_ARGS(list));
-    diagnosis->failed |= words.failed;
+    diagnosis->failed |= !buffer_ok(&words, diagnosis->status);
     buffer_finish(&words);
 }
 

@@ -166,7 +166,7 @@ static void describe(struct diagnosis *diagnosis, struct finding *finding, enum 
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_LINE, .start = sum->start, .end = sum->end},
                      "%.*s", TEXT_ARGS(buffer_as_text(&words)));
-    diagnosis->failed |= words.failed;
+    diagnosis->failed |= !buffer_ok(&words, diagnosis->status);
     buffer_finish(&words);
 }
 

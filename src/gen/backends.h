@@ -27,6 +27,8 @@
                            struct kernel_request *, struct status *);                              \
     bool prefix##_dequantize(const struct quantize_work *, const struct device_capabilities *,     \
                              struct kernel_request *, struct status *);                            \
+    bool prefix##_portable(const struct portable_work *, const struct device_capabilities *,       \
+                           struct kernel_request *, struct status *);                              \
     /* Code of the specification, one function per family as well. */                              \
     bool prefix##_program_code(const struct kernel_spec *, const struct device_capabilities *,     \
                                struct kernel_generated *, struct status *);                        \
@@ -46,7 +48,9 @@
     bool prefix##_quantize_code(const struct kernel_spec *, const struct device_capabilities *,    \
                                 struct kernel_generated *, struct status *);                       \
     bool prefix##_dequantize_code(const struct kernel_spec *, const struct device_capabilities *,  \
-                                  struct kernel_generated *, struct status *);
+                                  struct kernel_generated *, struct status *);                     \
+    bool prefix##_portable_code(const struct kernel_spec *, const struct device_capabilities *,    \
+                                struct kernel_generated *, struct status *);
 
 KERNEL_BACKEND(native)
 KERNEL_BACKEND(source)

@@ -24,6 +24,7 @@ FAMILY(kernel_attention, attention_work, attention)
 FAMILY(kernel_wkv7, wkv7_work, wkv7)
 FAMILY(kernel_quantize, quantize_work, quantize)
 FAMILY(kernel_dequantize, quantize_work, dequantize)
+FAMILY(kernel_portable, portable_work, portable)
 
 bool kernel_dual_gemm(const struct dual_gemm_work *work, const struct device_capabilities *device,
                       struct kernel_request *request, struct status *status) {
@@ -61,6 +62,7 @@ static code_function *const backends[KERNEL_FAMILIES][2] = {
     CODE_ROW(DEQUANTIZE, dequantize),
     [KERNEL_GATED] = {NULL, source_dual_gemm_code},
     [KERNEL_LORA] = {NULL, source_dual_gemm_code},
+    CODE_ROW(PORTABLE, portable),
 };
 
 bool kernel_generate(const struct kernel_spec *spec, const struct device_capabilities *device,
@@ -125,7 +127,9 @@ static void append_program(char *name, size_t capacity, const struct program *pr
 void kernel_name(const struct kernel_spec *spec, char *name, size_t capacity) {
     const struct program *program = &spec->program;
     bool rows = spec->family == KERNEL_PROGRAM && program->rank > program->outer;
-    snprintf(name, capacity, "%s", rows ? "rows" : family_names[spec->family]);
+    const char *family = spec->family == KERNEL_PORTABLE ? op_info((enum op)spec->choices[0])->name
+                                                         : family_names[spec->family];
+    snprintf(name, capacity, "%s", rows ? "rows" : family);
     if (spec->family == KERNEL_MATMUL) {
         append(name, capacity, ridge_dtype_name(spec->types[0]));
         if (spec->types[1] != spec->types[0])

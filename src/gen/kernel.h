@@ -28,6 +28,7 @@ enum kernel_family {
     KERNEL_DEQUANTIZE,
     KERNEL_GATED,
     KERNEL_LORA,
+    KERNEL_PORTABLE,
     KERNEL_FAMILIES
 };
 
@@ -130,26 +131,30 @@ struct embedding_work {
 bool kernel_embedding(const struct embedding_work *work, const struct device_capabilities *device,
                       struct kernel_request *request, struct status *status);
 
-/* Buffers: x [batch, heads, tokens, width] with strides (last one 1), result contiguous. */
+/* Buffers: x [batch, heads, tokens, width] with strides (last one 1), positions [batch, tokens] i32
+ * with strides, result contiguous. */
 struct rope_work {
     enum ridge_dtype type;
     int64_t batch, heads, tokens, width;
-    int64_t strides[3];
-    int64_t start;
+    int64_t strides[3], position_strides[2];
     float base;
     bool interleaved;
 };
 bool kernel_rope(const struct rope_work *work, const struct device_capabilities *device,
                  struct kernel_request *request, struct status *status);
 
-/* Buffers: q, k, v with strides of their first three axes (the last one is 1), result [batch,
- * heads, queries, width] contiguous. All of one type, f32, f16 or bf16; computed in f32. */
+/* Buffers: q, k, v with strides of their first three axes (the last one is 1); lengths [batch] i32,
+ * if there are; the mask [batch, heads, queries, keys], if there is one; result [batch, heads,
+ * queries, width] contiguous. All others of one type, f32, f16 or bf16; computed in f32. */
 struct attention_work {
     enum ridge_dtype type;
     int64_t batch, heads, kv_heads, queries, keys, width;
     int64_t q_strides[3], k_strides[3], v_strides[3];
     float scale;
     bool causal;
+    int64_t window; /* keys that a query sees at most; 0: no limit */
+    bool has_lengths, has_mask;
+    int64_t length_stride, mask_strides[4];
 };
 bool kernel_attention(const struct attention_work *work, const struct device_capabilities *device,
                       struct kernel_request *request, struct status *status);
@@ -172,6 +177,20 @@ bool kernel_quantize(const struct quantize_work *work, const struct device_capab
                      struct kernel_request *request, struct status *status);
 bool kernel_dequantize(const struct quantize_work *work, const struct device_capabilities *device,
                        struct kernel_request *request, struct status *status);
+
+/* Kernels written once for every language and the CPU: gen/portable.h. Buffers: those of the
+ * operation's row there. */
+enum { PORTABLE_SCALARS_MAX = 40 };
+struct portable_work {
+    enum op op;
+    enum ridge_dtype type;
+    bool descending; /* argsort */
+    int64_t items;   /* elements of the result, or rows */
+    unsigned scalar_count;
+    int64_t scalars[PORTABLE_SCALARS_MAX];
+};
+bool kernel_portable(const struct portable_work *work, const struct device_capabilities *device,
+                     struct kernel_request *request, struct status *status);
 
 /* ---- Code ------------------------------------------------------------------------------- */
 

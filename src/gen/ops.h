@@ -9,7 +9,7 @@
  * z; + - * / and parentheses; float constants with an f; and the macros below. On a GPU they
  * are scalars; on the CPU they are vectors, so use SELECT and TRUTH instead of ?: and &&.
  *
- *   EXP LOG LOG1P SIN COS TAN TANH ERF SQRT RSQRT FLOOR CEIL RINT ABS (x), POW(x, y)
+ *   EXP LOG LOG1P SIN COS TAN TANH ERF SQRT RSQRT FLOOR CEIL RINT ABS (x), POW(x, y), MOD(x, y)
  *   TRUTH(comparison)      1 or 0, an integer; combine with & | ^
  *   SELECT(t, a, b)        floats a where the integer t is not 0, else b
  *   ISELECT(t, a, b)       the same for integers
@@ -44,7 +44,7 @@ enum op_rule {
     X(SUB,           sub,           2, ARITHMETIC, 1, x - y, x - y) \
     X(MUL,           mul,           2, ARITHMETIC, 1, x * y, x * y) \
     X(DIV,           div,           2, ARITHMETIC, 1, x / y, IDIV(x, y)) \
-    X(MOD,           mod,           2, ARITHMETIC, 4, x - FLOOR(x / y) * y, IMOD(x, y)) \
+    X(MOD,           mod,           2, ARITHMETIC, 4, MOD(x, y), IMOD(x, y)) \
     X(POW,           pow,           2, FLOAT,      1, POW(x, y), 0) \
     X(MIN,           min,           2, ARITHMETIC, 1, SELECT(TRUTH(x < y) | TRUTH(x != x), x, y), \
                                                       ISELECT(TRUTH(x < y), x, y)) \
@@ -98,6 +98,63 @@ enum op_rule {
                                                       ISELECT(TRUTH(x * y < 0), 0, x * y)) \
     X(AFFINE,        affine,        3, ARITHMETIC, 2, x * y + z, x * y + z)
 
+/* Gradients of elementwise operations, by operand: X(NAME, x's, y's, z's). An expression of
+ * tensors, made by src/tensor/gradient/rules.c of the operations of this table: g is the gradient
+ * of the result r, and x, y, z are the operands. NONE: the operand or the result is no float;
+ * ZERO: the derivative is 0 almost everywhere. */
+#define ELEMENTWISE_GRADIENTS(X) \
+    X(ADD,           g, g, NONE) \
+    X(SUB,           g, NEG(g), NONE) \
+    X(MUL,           MUL(g, y), MUL(g, x), NONE) \
+    X(DIV,           DIV(g, y), NEG(DIV(MUL(g, r), y)), NONE) \
+    X(MOD,           g, NEG(MUL(g, FLOOR(DIV(x, y)))), NONE) \
+    X(POW,           WHERE(IS(y, 0), ZEROS, MUL(g, MUL(y, POW(x, PLUS(y, -1))))), \
+                     WHERE(IS(x, 0), ZEROS, MUL(g, MUL(r, LOG(x)))), NONE) \
+    X(MIN,           MUL(g, SHARE(LESS(x, y), LESS_EQUAL(x, y))), \
+                     MUL(g, SHARE(LESS(y, x), LESS_EQUAL(y, x))), NONE) \
+    X(MAX,           MUL(g, SHARE(GREATER(x, y), GREATER_EQUAL(x, y))), \
+                     MUL(g, SHARE(GREATER(y, x), GREATER_EQUAL(y, x))), NONE) \
+    X(EQUAL,         NONE, NONE, NONE) \
+    X(NOT_EQUAL,     NONE, NONE, NONE) \
+    X(LESS,          NONE, NONE, NONE) \
+    X(LESS_EQUAL,    NONE, NONE, NONE) \
+    X(GREATER,       NONE, NONE, NONE) \
+    X(GREATER_EQUAL, NONE, NONE, NONE) \
+    X(LOGICAL_AND,   NONE, NONE, NONE) \
+    X(LOGICAL_OR,    NONE, NONE, NONE) \
+    X(LOGICAL_NOT,   NONE, NONE, NONE) \
+    X(NEG,           NEG(g), NONE, NONE) \
+    X(ABS,           MUL(g, SIGN(x)), NONE, NONE) \
+    X(SIGN,          ZERO, NONE, NONE) \
+    X(SQUARE,        MUL(g, TIMES(x, 2)), NONE, NONE) \
+    X(RECIPROCAL,    NEG(MUL(g, SQUARE(r))), NONE, NONE) \
+    X(FLOOR,         ZERO, NONE, NONE) \
+    X(CEIL,          ZERO, NONE, NONE) \
+    X(ROUND,         ZERO, NONE, NONE) \
+    X(SIN,           MUL(g, COS(x)), NONE, NONE) \
+    X(COS,           NEG(MUL(g, SIN(x))), NONE, NONE) \
+    X(TAN,           MUL(g, PLUS(SQUARE(r), 1)), NONE, NONE) \
+    X(EXP,           MUL(g, r), NONE, NONE) \
+    X(LOG,           DIV(g, x), NONE, NONE) \
+    X(LOG1P,         DIV(g, PLUS(x, 1)), NONE, NONE) \
+    X(SQRT,          DIV(g, TIMES(r, 2)), NONE, NONE) \
+    X(RSQRT,         MUL(g, TIMES(MUL(r, SQUARE(r)), -0.5)), NONE, NONE) \
+    X(TANH,          MUL(g, PLUS(NEG(SQUARE(r)), 1)), NONE, NONE) \
+    X(ERF,           MUL(g, TIMES(EXP(NEG(SQUARE(x))), 1.1283791670955126)), NONE, NONE) \
+    X(SIGMOID,       MUL(g, MUL(r, PLUS(NEG(r), 1))), NONE, NONE) \
+    X(RELU,          WHERE(POSITIVE(r), g, ZEROS), NONE, NONE) \
+    X(GELU,          MUL(g, GELU_SLOPE(x)), NONE, NONE) \
+    X(GELU_TANH,     MUL(g, GELU_TANH_SLOPE(x)), NONE, NONE) \
+    X(SILU,          MUL(g, SILU_SLOPE(x)), NONE, NONE) \
+    X(WHERE,         NONE, WHERE(x, g, ZEROS), WHERE(x, ZEROS, g)) \
+    X(CLAMP,         WHERE(BOTH(GREATER_EQUAL(x, y), LESS_EQUAL(x, z)), g, ZEROS), \
+                     WHERE(LESS(x, y), g, ZEROS), \
+                     WHERE(BOTH(GREATER_EQUAL(x, y), GREATER(x, z)), g, ZEROS)) \
+    X(ADD_RELU,      WHERE(POSITIVE(r), g, ZEROS), WHERE(POSITIVE(r), g, ZEROS), NONE) \
+    X(MUL_RELU,      WHERE(POSITIVE(r), MUL(g, y), ZEROS), WHERE(POSITIVE(r), MUL(g, x), ZEROS), \
+                     NONE) \
+    X(AFFINE,        MUL(g, y), MUL(g, x), g)
+
 /* Conversions inside a program that loading and storing do not do. X(NAME, name, from, to,
  * expression) */
 #define CONVERSION_OPS(X) \
@@ -129,7 +186,15 @@ enum op_rule {
     X(QUANTIZE, quantize) \
     X(DEQUANTIZE, dequantize) \
     X(GATED, gated_mlp) \
-    X(LORA, lora)
+    X(LORA, lora) \
+    X(UPDATE, update) \
+    X(GATHER, gather) \
+    X(SCATTER_ADD, scatter_add) \
+    X(ARGSORT, argsort) \
+    X(CUMSUM, cumsum) \
+    X(SAMPLE, sample) \
+    X(UNFOLD, unfold) \
+    X(FOLD, fold)
 
 /* clang-format on */
 

@@ -20,10 +20,7 @@
 
 #define RANDOM_ROW(c0, c1, c2, c3, c4) c0, c1, c2, c3, c4,
 
-/* `limit` bounds the 24 bits of a uniform number, so that it stays below 1 when it is rounded to a
- * shorter type: see random_limit(). */
-#define RANDOM_FUNCTIONS(INLINE, CONSTANT, CAST, INT32, UINT32, INT64, UINT64, LEADING_ZEROS)      \
-    CONSTANT INT32 random_normal_table[640] = {RANDOM_NORMAL_ROWS(RANDOM_ROW)};                    \
+#define RANDOM_BITS(INLINE, UINT64)                                                                \
     INLINE UINT64 random_mix(UINT64 x) {                                                           \
         x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ul;                                                \
         x = (x ^ (x >> 27)) * 0x94D049BB133111EBul;                                                \
@@ -33,7 +30,13 @@
         UINT64 x = random_mix(index * 0x9E3779B97F4A7C15ul + key);                                 \
         x = (x ^ (key >> 32) ^ (key << 32)) * 0xD6E8FEB86659FD93ul;                                \
         return x ^ (x >> 32);                                                                      \
-    }                                                                                              \
+    }
+
+/* `limit` bounds the 24 bits of a uniform number, so that it stays below 1 when it is rounded to a
+ * shorter type: see random_limit(). */
+#define RANDOM_FUNCTIONS(INLINE, CONSTANT, CAST, INT32, UINT32, INT64, UINT64, LEADING_ZEROS)      \
+    CONSTANT INT32 random_normal_table[640] = {RANDOM_NORMAL_ROWS(RANDOM_ROW)};                    \
+    RANDOM_BITS(INLINE, UINT64)                                                                    \
     INLINE float random_uniform(UINT64 bits, INT32 limit) {                                        \
         INT32 top = CAST(INT32, bits >> 40);                                                       \
         return CAST(float, top < limit ? top : limit) * 5.9604644775390625e-8f;                    \

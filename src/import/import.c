@@ -167,6 +167,19 @@ static uint64_t session_id(const struct source_file *file, const char *path, siz
     return checksum64(parts, sizeof parts);
 }
 
+/* The number after the last "rank" in the name of the file: rank0.json, trace_rank_3.json.gz,
+ * rank-34.pt.trace.json. */
+static void write_file_rank(struct trace_writer *writer, const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *found = NULL;
+    for (const char *at = strstr(name, "rank"); at; at = strstr(at + 4, "rank"))
+        found = at + 4;
+    if (found && strchr("-_.=", *found) && *found)
+        found++;
+    size_t digits = found ? strspn(found, "0123456789") : 0;
+    if (digits > 0 && digits < 8)
+        trace_writer_meta(writer, META_FILE_RANK, (struct text){found, digits});
+}
+
 /* Runs the importer. *write_failed distinguishes a failed write from a failed read. */
 static bool import_foreign(const struct source_file *file, const char *path, size_t index, int fd,
                            int level, const struct import_options *options, bool *write_failed,
@@ -181,6 +194,7 @@ static bool import_foreign(const struct source_file *file, const char *path, siz
     if (!writer)
         return false;
     trace_writer_meta(writer, META_SOURCE_FILE, text_of(path));
+    write_file_rank(writer, path);
     bool ok = importer->run(&file->source, options, writer, status);
     *write_failed = trace_writer_failed(writer);
     if (ok || *write_failed) {

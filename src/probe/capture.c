@@ -27,6 +27,11 @@ static bool is_limited(void) {
 }
 
 void capture_start(const struct probe_options *options) {
+    range_name = TEXT("");
+    atomic_store(&open_captures, 0);
+    atomic_store(&windows, 0);
+    atomic_store(&paused_since, 0);
+    atomic_store(&reported, false);
     by_profiler = text_is(options->capture, "cudaProfilerApi");
     if (text_starts(options->capture, "nvtx:"))
         range_name = (struct text){options->capture.data + 5, options->capture.length - 5};

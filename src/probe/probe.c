@@ -9,18 +9,26 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/job_place.h"
+#include "probe/capture.h"
+#include "probe/collectives/collectives.h"
 #include "trace/schema.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT int InitializeInjection(void);
 EXPORT int InitializeInjectionNvtx2(nvtx_export_table *tables);
+EXPORT int ridge_probe_attach(const char *folder, const char *words);
+EXPORT int ridge_probe_attached(void);
 EXPORT int ridge_probe_push(const char *name);
 EXPORT int ridge_probe_pop(void);
 EXPORT void ridge_probe_allocation(uint64_t address, uint64_t bytes, int released,
                                    const uint64_t *frames, unsigned count);
+EXPORT void ridge_probe_collective(const struct collective_event *event);
+EXPORT void ridge_probe_place(int64_t rank, int64_t world_size);
 
 /* Called by the CUDA driver ($CUDA_INJECTION64_PATH), which ignores the result. */
 int InitializeInjection(void) {
@@ -39,6 +47,20 @@ int InitializeInjectionNvtx2(nvtx_export_table *tables) {
     bool installed = probe && probe->options.nvtx && tables && nvtx_install(tables);
     errno = error;
     return installed;
+}
+
+/* Called by a recorder that attaches, on a thread that it has interrupted, and by the Python
+ * module. Returns at once: the session starts on another thread. */
+int ridge_probe_attach(const char *folder, const char *words) {
+    int error = errno;
+    int result = session_start(folder, words);
+    errno = error;
+    return result;
+}
+
+/* Whether the session has started. */
+int ridge_probe_attached(void) {
+    return probe_is_ready();
 }
 
 /* Ranges of programs without NVTX; the Python module calls these. The name is UTF-8. Returns the
@@ -91,6 +113,67 @@ void ridge_probe_allocation(uint64_t address, uint64_t bytes, int released, cons
     errno = error;
 }
 
+static void put_place(struct probe_thread *thread, int64_t rank, int64_t world_size) {
+    struct job_place place = job_place_own();
+    char words[80];
+    int length = snprintf(words, sizeof words, "%lld %lld %lld",
+                          (long long)(rank >= 0 ? rank : place.rank), (long long)place.local_rank,
+                          (long long)(world_size >= 0 ? world_size : place.world_size));
+    probe_put_meta(thread, "probe.place", (struct text){words, (size_t)length});
+}
+
+static _Atomic int64_t place_known_for; /* pid */
+
+/* Called by libridge-collectives.so, after MPI_Init(). */
+void ridge_probe_place(int64_t rank, int64_t world_size) {
+    int error = errno;
+    struct probe_thread *thread = probe_start() ? probe_enter() : NULL;
+    if (thread) {
+        atomic_store(&place_known_for, (int64_t)getpid());
+        put_place(thread, rank, world_size);
+        probe_leave(thread);
+    }
+    errno = error;
+}
+
+static void put_collective(struct probe_thread *thread, const struct collective_event *event) {
+    uint32_t name = spool_constant(thread->lane, event->name);
+    uint32_t library = spool_constant(thread->lane, event->library);
+    uint32_t operation = spool_constant(thread->lane, event->operation);
+    uint32_t group = event->group ? spool_text(thread->lane, text_of(event->group)) : 0;
+    struct spool_collective *record =
+        spool_begin(thread->lane, SPOOL_COLLECTIVE, name, sizeof *record);
+    if (!record)
+        return;
+    *record = (struct spool_collective){.head = record->head,
+                                        .start = event->start,
+                                        .end = event->end,
+                                        .bytes = event->bytes,
+                                        .sequence = event->sequence,
+                                        .library = library,
+                                        .operation = operation,
+                                        .group = group,
+                                        .group_size = event->group_size,
+                                        .group_rank = event->group_rank,
+                                        .root = event->root,
+                                        .peer = event->peer};
+    spool_publish(thread->lane);
+}
+
+/* Called by libridge-collectives.so, after an operation of MPI or gloo. */
+void ridge_probe_collective(const struct collective_event *event) {
+    int error = errno;
+    struct probe_thread *thread = probe_start() && capture_is_on() ? probe_enter() : NULL;
+    if (thread) {
+        int64_t pid = getpid();
+        if (atomic_exchange(&place_known_for, pid) != pid)
+            put_place(thread, -1, -1);
+        put_collective(thread, event);
+        probe_leave(thread);
+    }
+    errno = error;
+}
+
 void probe_put_meta(struct probe_thread *thread, const char *key, struct text value) {
     uint32_t key_number = spool_constant(thread->lane, key);
     uint32_t value_number = spool_text(thread->lane, value);
@@ -105,6 +188,15 @@ void probe_put_meta(struct probe_thread *thread, const char *key, struct text va
 /* ---- Options ----------------------------------------------------------------------------- */
 
 #define CAPTURE "capture="
+
+static bool is_own_rank(struct text ranks) {
+    char list[512];
+    if (ranks.length >= sizeof list)
+        return true;
+    memcpy(list, ranks.data, ranks.length);
+    list[ranks.length] = 0;
+    return job_ranks_include(list, job_place_own());
+}
 
 static void parse_option(struct probe_options *options, struct text word) {
     ptrdiff_t equals = text_find(word, "=");
@@ -132,6 +224,8 @@ static void parse_option(struct probe_options *options, struct text word) {
         options->python = text_is(value, "off")     ? PYTHON_LINES_OFF
                           : text_is(value, "waits") ? PYTHON_LINES_WAITS
                                                     : PYTHON_LINES_ALL;
+    else if (text_is(name, "ranks"))
+        options->excluded |= !is_own_rank(value);
     else if (text_is(name, "limit") && text_to_u64(value, &number))
         options->limit = number;
     else if (text_is(name, "from") && text_to_u64(value, &number) && number < INT64_MAX)

@@ -40,6 +40,7 @@
  *   vulkan_clock=own  do not use calibrated timestamps of the driver, for tests
  *   graph=node        record each node of a CUDA graph; graph=graph: each launch as a whole
  *   python=off        no stacks of calls; python=waits: not at launches
+ *   ranks=0/4-7       nothing in processes of other ranks (base/job_place.h)
  *   limit=BYTES       limit of the spool's files
  *   from=TIME         drop events that begin before it, in nanoseconds of CLOCK_MONOTONIC
  *   capture=RANGE     record only inside "cudaProfilerApi" or "nvtx:NAME"; the last word, because a
@@ -54,6 +55,7 @@ struct probe_options {
     enum python_lines python;
     bool vulkan_dispatches, vulkan_own_clock;
     bool graph_nodes;
+    bool excluded;       /* the process belongs to a rank that is not recorded */
     uint64_t limit;      /* 0: the spool's default */
     int64_t from;        /* 0: no lower limit */
     struct text capture; /* points into the words; empty: everything */
@@ -79,6 +81,7 @@ struct probe_thread {
     uint32_t entered;       /* times, to measure one of many */
     int64_t entered_at;     /* start of a timed entry, else 0 */
     int64_t tid;
+    struct probe_thread *next;          /* in the list of all */
     struct python_stacks *python;       /* NULL: no Python stack was read */
     uint64_t ranges;                    /* number of ranges begun */
     uint32_t depth, too_deep;           /* pushed ranges, and pushes beyond NVTX_DEPTH */
@@ -90,8 +93,23 @@ struct probe_thread {
     } pushed[NVTX_DEPTH];
 };
 
-/* Starts the probe once. NULL when the environment does not request it. */
+/* Starts the probe once, if the environment requests it. NULL: it was never started. */
 struct probe *probe_start(void);
+
+/* A session: records go to this folder from probe_open() to probe_close(), with these options,
+ * which stay valid until then. `unmaps`: memory of the session is released, which needs that only
+ * threads inside probe_enter() and probe_leave() use it. */
+bool probe_open(const char *folder, const char *words);
+void probe_close(bool unmaps);
+/* Whether a recorder takes the records of this process, and gets everything. */
+bool probe_is_recorded(void);
+bool probe_is_ready(void);
+
+/* session.c: starts a session for a recorder that attaches, on a thread of its own. */
+enum { SESSION_STARTS, SESSION_IS_RECORDED, SESSION_NO_THREAD };
+int session_start(const char *folder, const char *words);
+/* In a child of fork(), which has no such thread. */
+void session_forked(void);
 
 /* The state of the calling thread, with a lane. NULL: drop this record. Nothing before
  * probe_leave() may block. */
@@ -130,10 +148,12 @@ bool probe_lock(void);
 void probe_unlock(void);
 
 /* Starts a detached thread with all signals blocked: they are the program's. */
-void probe_start_thread(void *(*run)(void *));
+bool probe_start_thread(void *(*run)(void *));
 
 /* Starts the CUDA part. False when CUDA is not recorded; the reason is in the meta table. */
 bool probe_cuda_start(struct probe *probe);
+/* Flushes, and gives CUPTI back. It can be started again. */
+void probe_cuda_stop(void);
 
 /* Installs the NVTX callbacks in a copy of NVTX; every library that uses NVTX has its own copy.
  * False when the version of that copy is unknown. */

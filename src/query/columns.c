@@ -38,6 +38,9 @@ static const struct column_doc column_docs[] = {
     {"process", "pid", "process id", ABSENT_NEVER},
     {"process", "name", "program or label", ABSENT_NEVER},
     {"process", "host", "host name", ABSENT_NEVER},
+    {"process", "rank", "rank in a distributed job, as text", ABSENT_NEVER},
+    {"process", "local_rank", "rank on its host", ABSENT_NEVER},
+    {"process", "world_size", "number of ranks", ABSENT_NEVER},
 
     {"thread", "process", "process.id", ABSENT_ZERO},
     {"thread", "tid", "thread id", ABSENT_NEVER},

@@ -7,15 +7,19 @@
 #include "record/drain.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/format.h"
+#include "base/min_max.h"
 
 enum {
     POLL_INTERVAL_MS = 100,
     GPU_POLL_DIVISOR = 2,   /* GPU counters are read at every second poll */
     LATE_RECORDS_MS = 1000, /* after --duration: records of earlier events may still arrive */
-    RING_SLACK = 1 << 20,   /* bytes by which --ring may be exceeded, so that trimming is rare */
+    SESSION_END_MS = 3000,  /* a probe that has not ended by then does not respond */
+    SESSION_POLL_NS = 5000000,
+    RING_SLACK = 1 << 20, /* bytes by which --ring may be exceeded, so that trimming is rare */
 };
 
 static void keep_first_error(struct recording *recording) {
@@ -34,7 +38,8 @@ void drain_start(struct recording *recording, int64_t started) {
     recording->until =
         options->duration > 0 ? recording->from + (int64_t)(options->duration * 1e9) : INT64_MAX;
     recording->delayed = options->delay > 0;
-    recording->rows.from = recording->delayed ? recording->from : INT64_MIN;
+    recording->rows.from =
+        recording->delayed || options->attach ? recording->from : INT64_MIN;
     recording->rows.until = recording->until;
     if (recording->perf && (recording->delayed || options->duration > 0 || options->attach))
         perf_set_window(recording->perf, recording->from, recording->until);
@@ -236,6 +241,27 @@ void drain_poll(struct recording *recording) {
     }
     poll_sources(recording);
     check_limits(recording);
+}
+
+static bool sessions_have_ended(const struct recording *recording) {
+    for (unsigned i = 0; i < spool_reader_processes(recording->reader); i++) {
+        const struct spool_process *process = spool_reader_process(recording->reader, i);
+        if (process->ready && !process->ended)
+            return false;
+    }
+    return true;
+}
+
+void drain_finish_sessions(struct recording *recording) {
+    int64_t now = clock_now(), deadline = now + SESSION_END_MS * (int64_t)1000000;
+    if (!recording->reader)
+        return;
+    recording->rows.until = MIN(recording->rows.until, now);
+    spool_reader_finish(recording->reader);
+    while (recording->reader && !sessions_have_ended(recording) && clock_now() < deadline) {
+        nanosleep(&(struct timespec){.tv_nsec = SESSION_POLL_NS}, NULL);
+        drain_spool(recording);
+    }
 }
 
 void drain_end(struct recording *recording) {

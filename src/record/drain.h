@@ -20,6 +20,7 @@ struct recording {
     struct thread_poll *thread_poll; /* instead of perf; NULL: none */
     unsigned perf_interval;          /* milliseconds between drains; 0: PERF_DRAIN_INTERVAL_MS */
     struct spool_reader *reader;     /* NULL: no probe, or it was stopped */
+    bool injects;                    /* the probe is loaded into the running process */
     bool has_no_probe;           /* no process has loaded the probe; once the reader is closed */
     struct spool_folder *folder; /* of the reader; NULL: none */
     struct map sampled;          /* pids of all sampled processes */
@@ -44,6 +45,8 @@ void drain_start(struct recording *recording, int64_t started);
 void drain_poll(struct recording *recording);
 /* Milliseconds until the next poll. */
 unsigned drain_timeout(const struct recording *recording);
+/* Ends the sessions of probes in processes that ridge has attached to, and takes what is left. */
+void drain_finish_sessions(struct recording *recording);
 /* The last poll, after all processes have ended or were released. */
 void drain_end(struct recording *recording);
 

@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/job_place.h"
 #include "base/memory.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -30,6 +31,7 @@
 #define PRELOAD "LD_PRELOAD"
 #endif
 #define MEMORY_LIBRARY "libridge-memory.so"
+#define COLLECTIVES_LIBRARY "libridge-collectives.so"
 
 /* ---- The probe --------------------------------------------------------------------------- */
 
@@ -92,12 +94,17 @@ bool environment_find_probe(char path[ENVIRONMENT_PROBE_SIZE], struct status *st
 
 /* ---- Variables --------------------------------------------------------------------------- */
 
-/* The last value that was set here, or the inherited one. */
-static const char *value_of(const struct environment *environment, const char *name) {
+const char *environment_value(const struct environment *environment, const char *name) {
     for (size_t i = environment->count; i > 0; i--)
         if (strcmp(environment->variables[i - 1].name, name) == 0)
             return environment->variables[i - 1].value;
-    return getenv(name);
+    return NULL;
+}
+
+/* The last value that was set here, or the inherited one. */
+static const char *value_of(const struct environment *environment, const char *name) {
+    const char *value = environment_value(environment, name);
+    return value ? value : getenv(name);
 }
 
 static bool set_variable(struct environment *environment, const char *name, const char *value,
@@ -186,6 +193,11 @@ static char *probe_options(struct environment *environment, const struct record_
                   options_record(options, RECORD_CUDA), options_record(options, RECORD_OPENCL),
                   vulkan, options_record(options, RECORD_METAL),
                   options->graph_nodes ? "node" : "graph");
+    if (options->ranks) {
+        buffer_string(&text, ",ranks=");
+        for (const char *at = options->ranks; *at; at++)
+            buffer_byte(&text, *at == ',' ? '/' : *at);
+    }
     if (options->python_lines)
         buffer_printf(&text, ",python=%s", options->python_lines);
     /* the program starts a little later: events that are still too early are skipped by drain.c */
@@ -211,25 +223,65 @@ static bool preload(struct environment *environment, const char *path, struct st
     return copy && set_variable(environment, PRELOAD, copy, status);
 }
 
-/* First: another allocator would otherwise keep the calls to itself. */
-static bool set_memory_library(struct environment *environment, struct record_summary *summary,
-                               struct status *status) {
+/* Preloads a library that lies beside the probe. `what` is not recorded if it cannot be used. */
+static bool preload_own(struct environment *environment, const char *library, const char *what,
+                        struct record_summary *summary, struct status *status) {
     char path[ENVIRONMENT_PROBE_SIZE + 32];
     const char *slash = strrchr(environment->probe, '/');
     struct status why = {0};
-    snprintf(path, sizeof path, "%.*s/" MEMORY_LIBRARY,
-             (int)(slash ? slash - environment->probe : 0), environment->probe);
+    snprintf(path, sizeof path, "%.*s/%s", (int)(slash ? slash - environment->probe : 0),
+             environment->probe, library);
+    if (access(path, R_OK) == 0 && check_safe(path, &why))
+        return preload(environment, path, status);
+    if (why.code)
+        record_note(summary, "%s not recorded: %s", what, why.message);
+    else
+        record_note(summary, "%s not recorded: %s is not installed beside the probe", what,
+                    library);
+    return true;
+}
+
+/* First: another allocator would otherwise keep the calls to itself. */
+static bool set_memory_library(struct environment *environment, struct record_summary *summary,
+                               struct status *status) {
 #ifdef __APPLE__
     record_note(summary, "the heap is not recorded: malloc() is interposed on Linux only; use the "
                          "Allocations template of Instruments");
     return true;
 #endif
-    if (access(path, R_OK) != 0 || !check_safe(path, &why)) {
-        record_note(summary, "the heap is not recorded: %s",
-                    why.code ? why.message : MEMORY_LIBRARY " is not installed beside the probe");
+    return preload_own(environment, MEMORY_LIBRARY, "the heap is", summary, status);
+}
+
+/* Programs that start the ranks of a job. */
+static bool is_launcher(char *const *command) {
+    static const char *const names[] = {"torchrun",  "mpirun",     "mpiexec",    "mpiexec.hydra",
+                                        "orterun",   "prterun",    "srun",       "horovodrun",
+                                        "deepspeed", "accelerate", "colossalai", "flux"};
+    const char *slash = command && command[0] ? strrchr(command[0], '/') : NULL;
+    const char *name = slash ? slash + 1 : command ? command[0] : NULL;
+    for (size_t i = 0; name && i < ARRAY_COUNT(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    for (char *const *word = command; word && *word && word[1]; word++)
+        if (strcmp(*word, "-m") == 0 && (strcmp(word[1], "torch.distributed.run") == 0 ||
+                                         strcmp(word[1], "torch.distributed.launch") == 0))
+            return true;
+    return false;
+}
+
+/* Only into the processes of a job: the library has the names of MPI's functions, by which a
+ * program may find out whether it was linked with MPI. */
+static bool set_collectives_library(struct environment *environment,
+                                    const struct record_options *options,
+                                    struct record_summary *summary, struct status *status) {
+#ifdef __APPLE__
+    (void)environment, (void)options, (void)summary, (void)status;
+    return true;
+#endif
+    if (!options->ranks && job_place_own().rank < 0 && !is_launcher(options->command))
         return true;
-    }
-    return preload(environment, path, status);
+    return preload_own(environment, COLLECTIVES_LIBRARY, "collectives of MPI and gloo are", summary,
+                       status);
 }
 
 /* dyld loads the probe into the program, which sees Metal's devices from there. */
@@ -243,8 +295,9 @@ static bool set_metal(struct environment *environment, struct status *status) {
 #endif
 }
 
-/* VK_ADD_LAYER_PATH is ignored when VK_LAYER_PATH is set. ncnn loads a driver without the loader:
- * the probe leads it to the loader. llama.cpp labels its commands on request. */
+/* VK_ADD_LAYER_PATH is ignored when VK_LAYER_PATH is set, even if that is empty. ncnn loads a
+ * driver without the loader: the probe leads it to the loader. llama.cpp labels its commands on
+ * request. */
 static bool set_vulkan(struct environment *environment, const char *spool,
                        struct record_summary *summary, struct status *status) {
     struct status why = {0};
@@ -253,7 +306,7 @@ static bool set_vulkan(struct environment *environment, const char *spool,
         return true;
     }
     const char *path = value_of(environment, "VK_LAYER_PATH");
-    bool replaces = path && *path;
+    bool replaces = path != NULL;
     if (!replaces) {
         path = vulkan_layer_old_path();
         replaces = path != NULL;
@@ -274,6 +327,7 @@ static bool set_probe(struct environment *environment, const struct record_optio
                       const char *spool, struct record_summary *summary, struct status *status) {
     char *words = probe_options(environment, options, status);
     return words && set_variable(environment, SPOOL_VARIABLE, spool, status) &&
+           set_collectives_library(environment, options, summary, status) &&
            (!options->memory || set_memory_library(environment, summary, status)) &&
            set_variable(environment, SPOOL_OPTIONS, words, status) &&
            (!options_record(options, RECORD_CUDA) ||
@@ -299,6 +353,17 @@ bool environment_build(struct environment *environment, const struct record_opti
                                         !value_of(environment, "PYTHONPERFSUPPORT");
     return !environment->enables_python_names ||
            set_variable(environment, "PYTHONPERFSUPPORT", "1", status);
+}
+
+bool environment_build_session(struct environment *environment,
+                               const struct record_options *options, const char *spool,
+                               struct status *status) {
+    struct record_options session = *options;
+    if (session.backend == RECORD_AUTO)
+        session.backend = RECORD_CUDA;
+    char *words = probe_options(environment, &session, status);
+    return words && set_variable(environment, SPOOL_VARIABLE, spool, status) &&
+           set_variable(environment, SPOOL_OPTIONS, words, status);
 }
 
 void environment_finish(struct environment *environment) {

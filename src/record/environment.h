@@ -25,6 +25,13 @@ bool environment_find_probe(char path[ENVIRONMENT_PROBE_SIZE], struct status *st
 /* `spool` NULL: no probe. Conflicts with other tools are added to the summary's notes. */
 bool environment_build(struct environment *environment, const struct record_options *options,
                        const char *spool, struct record_summary *summary, struct status *status);
+/* Only the spool and the probe's options, for a process that runs already: CUDA, unless `options`
+ * exclude it. */
+bool environment_build_session(struct environment *environment,
+                               const struct record_options *options, const char *spool,
+                               struct status *status);
+/* The value of a variable that was set here; NULL: none. */
+const char *environment_value(const struct environment *environment, const char *name);
 void environment_finish(struct environment *environment);
 
 #endif

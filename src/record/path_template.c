@@ -1,44 +1,14 @@
-/* The rank comes from the variables of known launchers, the most specific first: a job of torchrun
- * under Slurm has both, and only torchrun's distinguishes its processes. A value that is not a
- * number is ignored, because it would become a part of a file name.
- */
+/* See path_template.h. */
 #include "record/path_template.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const char *first_number(const char *const *names) {
-    for (; *names; names++) {
-        const char *value = getenv(*names);
-        size_t digits = value ? strspn(value, "0123456789") : 0;
-        if (digits > 0 && digits < 10 && !value[digits])
-            return value;
-    }
-    return NULL;
-}
-
-const char *path_template_rank(void) {
-    static const char *const names[] = {"RANK",
-                                        "OMPI_COMM_WORLD_RANK",
-                                        "PMIX_RANK",
-                                        "PMI_RANK",
-                                        "MV2_COMM_WORLD_RANK",
-                                        "MPI_LOCALRANKID",
-                                        "SLURM_PROCID",
-                                        NULL};
-    return first_number(names);
-}
-
-const char *path_template_world_size(void) {
-    static const char *const names[] = {"WORLD_SIZE",          "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                        "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS",         NULL};
-    return first_number(names);
-}
+#include "base/job_place.h"
 
 bool path_template_expand(const char *pattern, pid_t pid, const char *host, struct buffer *name,
                           struct status *status) {
-    const char *rank = path_template_rank();
+    int64_t rank = job_place_own().rank;
     for (const char *at = pattern; *at; at++) {
         if (*at != '%') {
             buffer_byte(name, *at);
@@ -52,7 +22,7 @@ bool path_template_expand(const char *pattern, pid_t pid, const char *host, stru
             buffer_string(name, host);
             break;
         case 'r':
-            buffer_string(name, rank ? rank : "0");
+            buffer_printf(name, "%lld", (long long)(rank > 0 ? rank : 0));
             break;
         case '%':
             buffer_byte(name, '%');

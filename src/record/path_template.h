@@ -10,10 +10,6 @@
 
 #include "base/text.h"
 
-/* The rank and the number of ranks from the environment, decimal; NULL when unknown. */
-const char *path_template_rank(void);
-const char *path_template_world_size(void);
-
 /* Expands %p, %h, %r (0 without a rank) and %% in `pattern`. Fails for any other sequence. */
 bool path_template_expand(const char *pattern, pid_t pid, const char *host, struct buffer *name,
                           struct status *status);

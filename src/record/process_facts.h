@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/job_place.h"
 #include "base/status.h"
 
 /* The name of the executable, zero-terminated. Returns its length; 0 when the process has ended. */
@@ -16,6 +17,8 @@ int64_t process_facts_resident(int64_t pid);
 /* The words of the command line, each zero-terminated, or the name of a process that has none.
  * Returns their length without the last zero. */
 size_t process_facts_command(int64_t pid, char *words, size_t capacity);
+/* From the environment it was started with; unknown on macOS. */
+struct job_place process_facts_place(int64_t pid);
 /* True for a zombie as well. */
 bool process_facts_has_ended(int64_t pid);
 /* Whether this is still the process that started at `started`, and launchd has adopted it because

@@ -19,6 +19,7 @@ enum {
     COUNTERS_MAX = 256,    /* processes with their own counter */
     PROCESSES_MAX = 10000, /* alive at the same time */
     WALK_SHARE = 100,      /* a walk of duration t is followed by a pause of 100 t */
+    PLACE_VISITS = 20,     /* in which a process may still get its environment by exec */
 };
 
 struct process {
@@ -27,6 +28,7 @@ struct process {
     char name[NAME_SIZE];
     bool is_visited;                /* by the current walk */
     uint32_t counter;               /* string of its counter's name; 0: none */
+    unsigned place_visits;          /* in which its environment was read; it has no rank yet */
     int64_t looked_from, next_look; /* for libraries: first and next time */
 };
 
@@ -47,6 +49,25 @@ uint32_t processes_row(struct processes *processes, int64_t pid, struct text nam
         processes->count++;
     map_set(&processes->rows, (uint64_t)pid, row, &ignored);
     return row;
+}
+
+static uint32_t number_string(struct trace_writer *writer, int64_t number) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", (long long)number);
+    return number < 0 ? 0 : trace_writer_string(writer, text_of(digits));
+}
+
+void processes_place(struct processes *processes, int64_t pid, struct job_place place) {
+    struct trace_writer *writer = processes->writer;
+    char host[PROCESS_NAME_SIZE];
+    process_host(host);
+    trace_write_process(writer, &(struct row_process){
+                                    .pid = (uint64_t)pid,
+                                    .host = trace_writer_string(writer, text_of(host)),
+                                    .rank = number_string(writer, place.rank),
+                                    .local_rank = number_string(writer, place.local_rank),
+                                    .world_size = number_string(writer, place.world_size),
+                                });
 }
 
 void processes_finish(struct processes *processes) {
@@ -85,6 +106,12 @@ static bool visit_process(void *context, int64_t pid, struct status *status) {
         process = &processes->alive[processes->alive_count - 1];
     }
     process->is_visited = true;
+    if (process->place_visits < PLACE_VISITS) {
+        struct job_place place = process_facts_place(pid);
+        process->place_visits = place.rank >= 0 ? PLACE_VISITS : process->place_visits + 1;
+        if (place.rank >= 0)
+            processes_place(processes, pid, place);
+    }
     process_facts_name(pid, name, sizeof name);
     if (strcmp(name, process->name) != 0 && *name) {
         memcpy(process->name, name, sizeof name);

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "base/job_place.h"
 #include "base/map.h"
 #include "record/apis.h"
 #include "trace/writer.h"
@@ -28,6 +29,8 @@ struct processes {
 
 /* The row of a process. Call it again when the name has changed, for instance by exec. */
 uint32_t processes_row(struct processes *processes, int64_t pid, struct text name);
+/* Adds the place in a distributed job to the row of the process. */
+void processes_place(struct processes *processes, int64_t pid, struct job_place place);
 /* Walks the tree and writes the resident memory of each process and of all as counters. */
 bool processes_sample(struct processes *processes, int64_t now, struct status *status);
 void processes_finish(struct processes *processes);

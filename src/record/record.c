@@ -28,9 +28,11 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/format.h"
+#include "base/job_place.h"
 #include "base/process.h"
 #include "record/drain.h"
 #include "record/environment.h"
+#include "record/inject.h"
 #include "record/path_template.h"
 #include "record/perf/perf_maps.h"
 #include "record/process_facts.h"
@@ -86,7 +88,7 @@ static int64_t usable_processors(void) {
 
 void record_write_meta(struct trace_writer *writer, const struct record_options *options) {
     char host[PROCESS_NAME_SIZE], tool[64];
-    const char *rank = path_template_rank(), *world = path_template_world_size();
+    struct job_place place = job_place_own();
     process_host(host);
     snprintf(tool, sizeof tool, "ridge %s", RIDGE_VERSION);
     trace_writer_meta(writer, META_SOURCE_FORMAT, TEXT("ridge"));
@@ -96,10 +98,10 @@ void record_write_meta(struct trace_writer *writer, const struct record_options 
     trace_writer_meta(writer, META_HOST, text_of(host));
     write_command(writer, options->command);
     trace_writer_meta_integer(writer, META_PROCESSORS, usable_processors());
-    if (rank)
-        trace_writer_meta(writer, META_RANK, text_of(rank));
-    if (world)
-        trace_writer_meta(writer, META_WORLD_SIZE, text_of(world));
+    if (place.rank >= 0)
+        trace_writer_meta_integer(writer, META_RANK, place.rank);
+    if (place.world_size >= 0)
+        trace_writer_meta_integer(writer, META_WORLD_SIZE, place.world_size);
 }
 
 static void write_variable(struct trace_writer *writer, struct text name, const char *value) {
@@ -332,13 +334,49 @@ static void open_reader(struct recording *recording, struct spool_folder *folder
     record_note(recording->summary, "CUDA and NVTX are not recorded: %s", why.message);
 }
 
+/* Until the probe has subscribed to CUPTI, which takes up to a second when it is the first to use
+ * it. */
+static bool wait_for_session(struct recording *recording, struct status *status) {
+    enum { TIMEOUT_MS = 10000, POLL_MS = 5 };
+    for (unsigned i = 0; i < TIMEOUT_MS / POLL_MS; i++) {
+        if (!spool_reader_poll(recording->reader, status))
+            return false;
+        for (unsigned k = 0; k < spool_reader_processes(recording->reader); k++)
+            if (spool_reader_process(recording->reader, k)->ready)
+                return true;
+        nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000}, NULL);
+    }
+    return status_fail(status, STATUS_UNSUPPORTED, "the probe did not respond in it");
+}
+
+/* Loads the probe into the running process. */
+static void start_session(struct recording *recording, const struct environment *environment) {
+    struct status why = {0};
+    struct injection injection = {.pid = recording->summary->target.pid,
+                                  .library = environment->probe,
+                                  .folder = environment_value(environment, SPOOL_VARIABLE),
+                                  .words = environment_value(environment, SPOOL_OPTIONS)};
+    if (!recording->reader || (inject_probe(&injection, &why) && wait_for_session(recording, &why)))
+        return;
+    record_note(recording->summary,
+                "CUDA is not recorded: the probe cannot be loaded into process "
+                "%ld: %s",
+                (long)injection.pid, why.message);
+    spool_reader_close(recording->reader);
+    recording->reader = NULL;
+    spool_folder_remove(recording->folder);
+    recording->folder = NULL;
+}
+
 static bool open_all(struct recording *recording, const struct environment *environment,
                      struct spool_folder *folder, struct status *status) {
     pid_t pid = recording->summary->target.pid;
     if (!open_file(recording, pid, status) || !open_writer(recording, environment, status))
         return false;
-    open_perf(recording, pid);
     open_reader(recording, folder);
+    if (recording->injects)
+        start_session(recording, environment);
+    open_perf(recording, pid);
     spool_rows_init(&recording->rows, recording->reader, recording->writer, &recording->processes,
                     &recording->gpus);
     recording->rows.entities.device_facts = recording->options->device_facts;
@@ -534,6 +572,8 @@ static bool run_recording(struct recording *recording, struct status *status) {
     drain_start(recording, target->started);
     wait_and_drain(recording);
     summary->wall_ns = (target->ended ? target->ended_at : clock_now()) - target->started;
+    if (target->attached && !target->ended)
+        drain_finish_sessions(recording);
     drain_end(recording);
     count_events(recording);
     note_content(recording);
@@ -632,6 +672,28 @@ static void announce(const struct environment *environment) {
     unsetenv(ANNOUNCE);
 }
 
+/* Without CUDA in the process the probe would have nothing to record. */
+static bool prepare_session(struct recording *recording, struct spool_folder *folder,
+                            struct environment *environment, struct status *status) {
+    const struct record_options *options = recording->options;
+    struct status why = {0};
+    if (getenv(ANNOUNCE))
+        return prepare_probe(options, folder, environment, recording->summary, status);
+    if ((options->backend != RECORD_AUTO && options->backend != RECORD_CUDA) ||
+        !inject_finds_cuda(options->attach)) {
+        if (options->backend == RECORD_CUDA)
+            record_note(recording->summary, "CUDA is not recorded: process %ld has not loaded it",
+                        (long)options->attach);
+        return true;
+    }
+    if (environment_find_probe(environment->probe, &why) && spool_folder_create(folder, &why)) {
+        recording->injects = true;
+        return environment_build_session(environment, options, folder->path, status);
+    }
+    record_note(recording->summary, "CUDA is not recorded: %s", why.message);
+    return true;
+}
+
 static bool attach_and_run(struct recording *recording, const struct environment *environment,
                            struct spool_folder *folder, struct status *status) {
     struct target *target = &recording->summary->target;
@@ -667,17 +729,13 @@ bool record_attach(const struct record_options *options, struct record_summary *
     attached.perf.counters = false;
     read_command_line(options->attach, content, sizeof content, words, WORDS);
     attached.command = words;
-    bool ok =
-        check_options(&attached, status) &&
-        (!getenv(ANNOUNCE) || prepare_probe(&attached, &folder, &environment, summary, status)) &&
-        attach_and_run(&recording, &environment, &folder, status);
+    bool ok = check_options(&attached, status) &&
+              prepare_session(&recording, &folder, &environment, status) &&
+              attach_and_run(&recording, &environment, &folder, status);
     close_all(&recording);
     spool_folder_remove(&folder);
     environment_finish(&environment);
     if (ok)
         target_release(&summary->target);
-    if (ok && !getenv(ANNOUNCE))
-        record_note(summary, "attaching records no GPU work and no lines of calls; start the "
-                             "program with ridge record to get them");
     return ok;
 }

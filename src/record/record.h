@@ -41,6 +41,7 @@ struct record_options {
                                   not be read */
     struct perf_options perf;
     bool no_sampling;
+    const char *ranks;                 /* of a job, see base/job_place.h; NULL: all */
     const char *const *variables;      /* NAME=VALUE for the target; terminated by NULL */
     bool store_environment;            /* store the target's environment in the trace */
     bool pipe_was_ignored;             /* SIGPIPE was ignored when ridge started */

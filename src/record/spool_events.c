@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#include "base/json_write.h"
+
 static struct trace_writer *writer_of(const struct spool_origin *origin) {
     return origin->rows->entities.writer;
 }
@@ -203,6 +205,53 @@ bool spool_handle_queue_range(const struct spool_origin *origin,
         return false;
     trace_write_range(writer_of(origin), &row);
     rows->ranges.written++;
+    return true;
+}
+
+/* With the keys that torch.profiler uses. */
+static uint32_t collective_detail(const struct spool_origin *origin,
+                                  const struct spool_collective *event) {
+    struct buffer text = {0};
+    struct output output = output_into(&text);
+    struct json json = {.output = &output};
+    struct text group = spool_origin_text(origin, event->group);
+    json_begin_object(&json);
+    json_member_text(&json, "Collective name", spool_origin_text(origin, event->operation));
+    if (event->bytes != UINT64_MAX)
+        json_member_unsigned(&json, "bytes", event->bytes);
+    if (group.length)
+        json_member_text(&json, "Process Group Name", group);
+    if (event->group_size)
+        json_member_unsigned(&json, "Group size", event->group_size);
+    if (event->sequence)
+        json_member_unsigned(&json, "Seq", event->sequence);
+    if (event->group_rank >= 0)
+        json_member_integer(&json, "Group Rank", event->group_rank);
+    if (event->root >= 0)
+        json_member_integer(&json, "Root", event->root);
+    if (event->peer >= 0)
+        json_member_integer(&json, "Peer", event->peer);
+    json_end_object(&json);
+    uint32_t string =
+        text.failed ? 0 : trace_writer_string(writer_of(origin), buffer_as_text(&text));
+    buffer_finish(&text);
+    return string;
+}
+
+bool spool_handle_collective(const struct spool_origin *origin,
+                             const struct spool_collective *event) {
+    struct spool_rows *rows = origin->rows;
+    if (!spool_check_span(rows, event->start, event->end) || !is_in_window(rows, event->start))
+        return true;
+    struct row_range row = {
+        .start = event->start,
+        .thread = origin->lane->thread,
+        .name = spool_origin_string(origin, event->head.text),
+        .category = RANGE_OP,
+        .domain = spool_origin_string(origin, event->library),
+        .detail = collective_detail(origin, event),
+    };
+    spool_range_write(&rows->ranges, writer_of(origin), &row, event->end);
     return true;
 }
 

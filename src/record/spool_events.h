@@ -29,6 +29,8 @@ bool spool_handle_range_begin(const struct spool_origin *origin, const struct sp
 bool spool_handle_range_end(const struct spool_origin *origin, const struct spool_range *range);
 bool spool_handle_queue_range(const struct spool_origin *origin,
                               const struct spool_queue_range *range);
+bool spool_handle_collective(const struct spool_origin *origin,
+                             const struct spool_collective *event);
 bool spool_handle_mark(const struct spool_origin *origin, const struct spool_mark *mark);
 bool spool_handle_wait(const struct spool_origin *origin, const struct spool_wait *wait);
 bool spool_handle_memory(const struct spool_origin *origin, const struct spool_memory *memory);

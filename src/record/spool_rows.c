@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/min_max.h"
 #include "record/spool_events.h"
 
 void spool_rows_init(struct spool_rows *rows, const struct spool_reader *reader,
@@ -165,6 +166,22 @@ static void update_takeover(struct takeover *takeover, struct text value, bool b
         takeover->last_end = time;
 }
 
+/* "RANK LOCAL_RANK WORLD_SIZE", as the process itself knows them; -1: unknown. */
+static bool handle_place(const struct spool_origin *origin, struct text value) {
+    struct spool_rows *rows = origin->rows;
+    const struct spool_process *known =
+        spool_reader_process(rows->entities.reader, origin->process);
+    long long rank, local_rank, world_size;
+    char words[80];
+    snprintf(words, sizeof words, "%.*s", (int)MIN(value.length, sizeof words - 1), value.data);
+    if (known && sscanf(words, "%lld %lld %lld", &rank, &local_rank, &world_size) == 3)
+        processes_place(rows->entities.processes, known->pid,
+                        (struct job_place){rank, local_rank, world_size});
+    else
+        rows->invalid++;
+    return true;
+}
+
 static bool handle_meta(const struct spool_origin *origin, const struct spool_meta *meta) {
     struct spool_rows *rows = origin->rows;
     struct text key = spool_origin_text(origin, meta->head.text),
@@ -179,6 +196,8 @@ static bool handle_meta(const struct spool_origin *origin, const struct spool_me
             state->cost_ns = cost;
         return true;
     }
+    if (text_is(key, "probe.place"))
+        return handle_place(origin, value);
     apis_meta(&rows->apis, key);
     if (text_is(key, "cuda.missing"))
         snprintf(rows->missing, sizeof rows->missing, "%.*s", TEXT_ARGS(value));
@@ -261,6 +280,8 @@ static bool handle_record(const struct spool_origin *origin, const struct spool_
     case SPOOL_FRAME:
         return spool_stacks_frame(&origin->lane->stacks, &entities->frames, whole, entities->writer,
                                   origin->status);
+    case SPOOL_COLLECTIVE:
+        return spool_handle_collective(origin, whole);
     case SPOOL_QUEUE_RANGE:
         return spool_handle_queue_range(origin, whole);
     default:

@@ -20,7 +20,6 @@ enum {
     SPARE_SEGMENTS = 2,       /* drained segments that are kept for reuse */
     HEAD_BYTES = (int)sizeof(struct spool_head),
 };
-static const int64_t reader_timeout_ns = 10000000000; /* after this time the recorder may be dead */
 
 static void publish_records(struct spool_lane *lane) {
     atomic_store_explicit(&lane->segment->published, spool_published(lane->sequence, lane->used),
@@ -83,9 +82,9 @@ static struct lane_segment *take_drained(struct spool_lane *lane) {
 static bool reserve_bytes(struct spool *spool, uint64_t bytes) {
     const struct spool_header *header = spool->header;
     uint64_t limit = atomic_load(&spool->limit);
-    if (!header || atomic_load(&header->stopped))
+    if (atomic_load(&header->stopped))
         return false;
-    if (clock_now() - atomic_load(&header->reader_seen_at) > reader_timeout_ns &&
+    if (clock_now() - atomic_load(&header->reader_seen_at) > spool_reader_timeout_ns &&
         limit > STALLED_LIMIT)
         limit = STALLED_LIMIT;
     if (atomic_fetch_add(&spool->bytes, bytes) + bytes <= limit)
@@ -108,7 +107,7 @@ static struct lane_segment *make_segment(struct spool_lane *lane) {
         return NULL;
     snprintf(name, sizeof name, "%lld-%lld-%u-%u.seg", (long long)spool->pid,
              (long long)spool->start, lane->number, number);
-    struct spool_segment *file = folder_map_file(&spool->folder, name, bytes);
+    struct spool_segment *file = folder_map_file(&spool->folder, name, bytes, NULL);
     if (!file) {
         atomic_fetch_sub(&spool->bytes, bytes);
         return NULL;

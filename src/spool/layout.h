@@ -31,6 +31,8 @@ struct spool_header {
     _Atomic uint32_t ended;
     _Atomic uint32_t stopped;       /* set by the reader: it has stopped reading */
     _Atomic int64_t reader_seen_at; /* set by the reader: time of its last drain */
+    _Atomic uint32_t ready;         /* the process records everything that it can */
+    _Atomic uint32_t finish;        /* set by the reader: write what is left and end */
     char command[SPOOL_COMMAND_MAX];
 };
 

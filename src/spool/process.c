@@ -50,9 +50,8 @@ static bool is_private(const struct stat *info) {
     return S_ISDIR(info->st_mode) && info->st_uid == geteuid() && (info->st_mode & 077) == 0;
 }
 
-/* The folder in the environment, if it is private to this user. Refused in set-user-ID programs. */
-static bool folder_find(struct spool_folder *folder) {
-    const char *path = getenv(SPOOL_VARIABLE);
+/* The folder, if it is private to this user. Refused in set-user-ID programs. */
+static bool folder_find(struct spool_folder *folder, const char *path) {
     struct stat info;
     if (!path || path[0] != '/' || strlen(path) >= sizeof folder->path)
         return false;
@@ -100,14 +99,15 @@ static bool allocate_blocks(int fd, size_t bytes) {
 #endif
 }
 
-static void *map_blocks(int fd, size_t bytes) {
+static void *map_blocks(int fd, size_t bytes, void *at) {
+    int flags = MAP_SHARED | MAP_POPULATE | (at ? MAP_FIXED : 0);
     if (!allocate_blocks(fd, bytes))
         return NULL;
-    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    void *map = mmap(at, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
     return map == MAP_FAILED ? NULL : map;
 }
 
-void *folder_map_file(const struct spool_folder *folder, const char *name, size_t bytes) {
+void *folder_map_file(const struct spool_folder *folder, const char *name, size_t bytes, void *at) {
     int inside = is_size_allowed(bytes) ? folder_open(folder) : -1;
     if (inside < 0)
         return NULL;
@@ -116,7 +116,7 @@ void *folder_map_file(const struct spool_folder *folder, const char *name, size_
         openat(inside, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (fd >= 0) {
         fchmod(fd, 0600); /* whatever the umask */
-        map = map_blocks(fd, bytes);
+        map = map_blocks(fd, bytes, at);
         if (!map)
             unlinkat(inside, name, 0);
         close(fd);
@@ -195,7 +195,7 @@ static bool make_header(struct spool *spool) {
     spool->start = clock_now();
     snprintf(name, sizeof name, "%lld-%lld.head", (long long)spool->pid, (long long)spool->start);
     struct spool_header *header =
-        folder_map_file(&spool->folder, name, sizeof(struct spool_header));
+        folder_map_file(&spool->folder, name, sizeof(struct spool_header), spool->header);
     if (!header)
         return false;
     header->version = SPOOL_VERSION;
@@ -206,22 +206,43 @@ static bool make_header(struct spool *spool) {
     atomic_store(&header->reader_seen_at, spool->start);
     atomic_thread_fence(memory_order_release);
     memcpy(header->magic, SPOOL_HEAD_MAGIC, sizeof header->magic);
-    spool->header = header;
     return true;
 }
 
-struct spool *spool_open(void) {
-    struct saved_context saved_context = save_context();
+/* The header's page is replaced and never unmapped, because any thread may read it at any time. */
+static void clear_header(struct spool *spool) {
+    mmap(spool->header, sizeof *spool->header, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    atomic_store(&spool->header->stopped, 1);
+}
+
+struct spool *spool_create(void) {
     struct spool *spool = pages_allocate(sizeof *spool);
-    if (spool) {
-        atomic_store(&spool->limit, default_limit);
-        if (!folder_find(&spool->folder) || !make_header(spool)) {
-            pages_free(spool, sizeof *spool);
-            spool = NULL;
-        }
+    struct spool_header *header = pages_allocate(sizeof *header);
+    if (!spool || !header) {
+        pages_free(spool, sizeof *spool);
+        pages_free(header, sizeof *header);
+        return NULL;
     }
-    restore_context(saved_context);
+    atomic_store(&header->stopped, 1);
+    spool->header = header;
     return spool;
+}
+
+bool spool_attach(struct spool *spool, const char *folder) {
+    struct saved_context saved_context = save_context();
+    atomic_store(&spool->limit, default_limit);
+    bool ok = folder_find(&spool->folder, folder) && make_header(spool);
+    restore_context(saved_context);
+    return ok;
+}
+
+struct spool *spool_open(void) {
+    struct spool *spool = spool_create();
+    if (!spool || spool_attach(spool, getenv(SPOOL_VARIABLE)))
+        return spool;
+    spool_close(spool);
+    return NULL;
 }
 
 void spool_limit(struct spool *spool, uint64_t bytes) {
@@ -242,12 +263,22 @@ bool spool_reopen(struct spool *spool) {
     struct saved_context saved_context = save_context();
     atomic_store(&spool->lock, 0);
     reset_lanes(spool);
-    if (spool->header)
-        munmap(spool->header, sizeof *spool->header);
-    spool->header = NULL;
+    clear_header(spool);
     bool ok = make_header(spool);
     restore_context(saved_context);
     return ok;
+}
+
+void spool_detach(struct spool *spool, bool unmaps) {
+    struct saved_context saved_context = save_context();
+    if (unmaps) {
+        reset_lanes(spool);
+    } else {
+        spool->lanes = spool->free_lanes = NULL;
+        atomic_store(&spool->bytes, 0);
+    }
+    clear_header(spool);
+    restore_context(saved_context);
 }
 
 void spool_close(struct spool *spool) {
@@ -255,8 +286,7 @@ void spool_close(struct spool *spool) {
         return;
     int error = errno;
     reset_lanes(spool);
-    if (spool->header)
-        munmap(spool->header, sizeof *spool->header);
+    munmap(spool->header, sizeof *spool->header);
     while (spool->lanes) {
         struct spool_lane *next = spool->lanes->next;
         pages_free(spool->lanes, sizeof *spool->lanes);
@@ -267,17 +297,30 @@ void spool_close(struct spool *spool) {
 }
 
 void spool_drop(struct spool *spool, uint64_t records) {
-    if (spool && spool->header)
+    if (spool)
         atomic_fetch_add_explicit(&spool->header->dropped, records, memory_order_relaxed);
 }
 
 bool spool_is_stopped(const struct spool *spool) {
-    return !spool->header ||
-           atomic_load_explicit(&spool->header->stopped, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&spool->header->stopped, memory_order_relaxed) != 0;
+}
+
+bool spool_is_finishing(const struct spool *spool) {
+    const struct spool_header *header = spool->header;
+    return spool_is_stopped(spool) || atomic_load(&header->finish) ||
+           clock_now() - atomic_load(&header->reader_seen_at) > spool_reader_timeout_ns;
+}
+
+bool spool_is_ready(const struct spool *spool) {
+    return atomic_load(&spool->header->ready) != 0;
+}
+
+void spool_mark_ready(struct spool *spool) {
+    atomic_store(&spool->header->ready, 1);
 }
 
 void spool_mark_ended(struct spool *spool) {
-    if (spool && spool->header)
+    if (spool)
         atomic_store(&spool->header->ended, 1);
 }
 
@@ -300,7 +343,7 @@ static struct spool_lane *take_lane(struct spool *spool) {
 }
 
 struct spool_lane *spool_lane_open(struct spool *spool) {
-    if (!spool || !spool->header)
+    if (!spool)
         return NULL;
     struct saved_context saved_context = save_context();
     struct spool_lane *lane = take_lane(spool);

@@ -204,6 +204,7 @@ static const uint16_t min_bytes[SPOOL_KINDS] = {
     [SPOOL_CODE_LINES] = sizeof(struct spool_code_lines),
     [SPOOL_QUEUE_RANGE] = sizeof(struct spool_queue_range),
     [SPOOL_ALLOCATION] = sizeof(struct spool_allocation),
+    [SPOOL_COLLECTIVE] = sizeof(struct spool_collective),
 };
 
 /* The current state of a segment; sequence 0 when it is invalid. */
@@ -516,6 +517,7 @@ static bool read_header(struct spool_reader *reader, int folder, const struct sp
     process->has_header = true;
     process->pid_space = header.pid_space;
     process->seen.ended = header.ended != 0;
+    process->seen.ready = header.ready != 0;
     process->seen.dropped = header.dropped;
     return store_command(process, &header, status);
 }
@@ -622,19 +624,36 @@ bool spool_reader_drain(struct spool_reader *reader, spool_sink *sink, void *con
     return ok;
 }
 
-static void request_stop(int folder, const struct spool_entry *entry) {
+bool spool_reader_poll(struct spool_reader *reader, struct status *status) {
+    struct spool_entry *entries;
+    size_t count;
+    int folder = open_folder(reader);
+    if (folder < 0)
+        return status_fail_errno(status, "cannot open the spool %s", reader->folder);
+    bool ok = entries_list(reader->folder, &entries, &count, status);
+    if (ok) {
+        ok = read_processes(reader, folder, entries, count, status);
+        memory_free(entries);
+    }
+    close(folder);
+    return ok;
+}
+
+/* Sets a word of the header, at this offset. */
+static void set_word(int folder, const struct spool_entry *entry, size_t offset) {
     uint64_t bytes;
-    uint32_t stopped = 1;
+    uint32_t one = 1;
     int fd =
         entry_open(folder, entry, sizeof(struct spool_header), sizeof(struct spool_header), &bytes);
     if (fd < 0)
         return;
-    ssize_t written = pwrite(fd, &stopped, sizeof stopped, offsetof(struct spool_header, stopped));
+    ssize_t written = pwrite(fd, &one, sizeof one, (off_t)offset);
     (void)written; /* on failure it continues until its limit */
     close(fd);
 }
 
-static void stop_writers(struct spool_reader *reader) {
+/* `removes`: the files, too. */
+static void set_words(struct spool_reader *reader, size_t offset, bool removes) {
     struct status status;
     struct spool_entry *entries;
     size_t count;
@@ -644,18 +663,23 @@ static void stop_writers(struct spool_reader *reader) {
     if (entries_list(reader->folder, &entries, &count, &status)) {
         for (size_t i = 0; i < count; i++)
             if (entries[i].is_header)
-                request_stop(folder, &entries[i]);
-        remove_files(folder, entries, count);
+                set_word(folder, &entries[i], offset);
+        if (removes)
+            remove_files(folder, entries, count);
         memory_free(entries);
     }
     close(folder);
+}
+
+void spool_reader_finish(struct spool_reader *reader) {
+    set_words(reader, offsetof(struct spool_header, finish), false);
 }
 
 void spool_reader_close(struct spool_reader *reader) {
     if (!reader)
         return;
     if (reader->folder)
-        stop_writers(reader);
+        set_words(reader, offsetof(struct spool_header, stopped), true);
     for (size_t i = 0; i < reader->process_count; i++) {
         memory_free(reader->processes[i]->command);
         memory_free(reader->processes[i]);

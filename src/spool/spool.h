@@ -29,7 +29,7 @@
 #define SPOOL_VARIABLE "RIDGE_SPOOL" /* the folder */
 #define SPOOL_OPTIONS "RIDGE_PROBE"  /* options of the probe, see probe/probe.h */
 enum {
-    SPOOL_VERSION = 3,
+    SPOOL_VERSION = 4,
     SPOOL_SEGMENT_BYTES = 1 << 20, /* maximum; the first segments of a lane are shorter */
     SPOOL_RECORD_MAX = 8192,
     SPOOL_TEXT_MAX = 4096,
@@ -63,6 +63,7 @@ enum spool_kind {
     SPOOL_FRAME,       /* struct spool_frame: before the first record of that stack in the lane */
     SPOOL_QUEUE_RANGE, /* struct spool_queue_range: a label of a queue's work */
     SPOOL_ALLOCATION,  /* struct spool_allocation: a sampled allocation, or its release */
+    SPOOL_COLLECTIVE,  /* struct spool_collective */
     SPOOL_KINDS
 };
 
@@ -190,6 +191,16 @@ struct spool_allocation {
     uint32_t stack, unused; /* number of a stack of the lane; 0: see `frames` */
     uint64_t frames[];      /* return addresses less one, innermost first */
 };
+/* A collective or message of MPI or gloo, on the thread that executed it. */
+struct spool_collective {
+    struct spool_head head; /* text: the function */
+    int64_t start, end;
+    uint64_t bytes, sequence;           /* UINT64_MAX and 0: unknown */
+    uint32_t library, operation, group; /* text numbers */
+    uint32_t group_size;                /* 0: unknown */
+    int32_t group_rank, root, peer;     /* -1: unknown or none */
+    uint32_t unused;
+};
 /* Written twice: without an end when the pause begins, and again when it ends. */
 struct spool_paused {
     struct spool_head head;
@@ -245,6 +256,13 @@ struct spool_lane; /* a thread's */
 /* Opens the folder in the environment. NULL, without side effects, when there is none or it cannot
  * be used. */
 struct spool *spool_open(void);
+/* A spool without a folder: it is stopped, and stays valid until it is closed. */
+struct spool *spool_create(void);
+/* Writes to this folder from here on. The spool has none yet, or was detached. */
+bool spool_attach(struct spool *spool, const char *folder);
+/* Gives up the folder. With `unmaps` no thread may be using a lane, and all memory of lanes is
+ * released; else it stays mapped and is not used again. */
+void spool_detach(struct spool *spool, bool unmaps);
 /* Limits the bytes of files that the process has at a time. */
 void spool_limit(struct spool *spool, uint64_t bytes);
 /* In a child of fork(): creates a spool for the child's pid. The parent's files are not touched,
@@ -272,7 +290,12 @@ uint32_t spool_constant(struct spool_lane *lane, const char *text);
 void spool_drop(struct spool *spool, uint64_t records);
 /* The recorder has stopped reading. */
 bool spool_is_stopped(const struct spool *spool);
-/* Marks a normal end of the process. */
+/* The recorder wants the rest of the records, has stopped, or does not read any more. */
+bool spool_is_finishing(const struct spool *spool);
+/* Everything that the process can record is being recorded. */
+void spool_mark_ready(struct spool *spool);
+bool spool_is_ready(const struct spool *spool);
+/* Marks a normal end of the process, or of its recording. */
 void spool_mark_ended(struct spool *spool);
 
 /* ---- Reading, in the recorder ------------------------------------------------------------ */
@@ -283,6 +306,7 @@ struct spool_process {
     int64_t pid, start;  /* CLOCK_MONOTONIC at its first record */
     struct text command; /* from /proc/PID/cmdline; may be empty */
     bool ended;          /* normally */
+    bool ready;          /* see spool_mark_ready() */
     uint64_t dropped;
 };
 
@@ -300,6 +324,10 @@ void spool_reader_close(struct spool_reader *reader);
  * ended. Files of ended processes are removed once they are drained. */
 bool spool_reader_drain(struct spool_reader *reader, spool_sink *sink, void *context,
                         struct status *status);
+/* Updates what is known of the processes, without reading records. */
+bool spool_reader_poll(struct spool_reader *reader, struct status *status);
+/* Requests all processes to write what is left and to end the recording. */
+void spool_reader_finish(struct spool_reader *reader);
 struct text spool_reader_text(const struct spool_reader *reader, unsigned lane, uint32_t number);
 /* Valid until the reader is closed. */
 const struct spool_process *spool_reader_process(const struct spool_reader *reader,

@@ -14,8 +14,9 @@ struct spool_folder {
     ino_t inode;
 };
 
-/* Creates a file of `bytes` zeros with its blocks allocated, and maps it; NULL on failure. */
-void *folder_map_file(const struct spool_folder *folder, const char *name, size_t bytes);
+/* Creates a file of `bytes` zeros with its blocks allocated, and maps it, in place of the pages
+ * `at` unless that is NULL; NULL on failure. */
+void *folder_map_file(const struct spool_folder *folder, const char *name, size_t bytes, void *at);
 
 /* The numbered texts of a lane. Zero-initialized: empty. */
 struct lane_texts {
@@ -25,6 +26,9 @@ struct lane_texts {
     uint32_t base;
     struct page_arena bytes;
 };
+
+/* After this time without a drain the recorder may be dead. */
+static const int64_t spool_reader_timeout_ns = 10000000000;
 
 enum { LANE_SEGMENTS = 256, LANE_CONSTANTS = 128 };
 
@@ -52,7 +56,7 @@ struct spool_lane {
 
 struct spool {
     struct spool_folder folder;
-    struct spool_header *header; /* NULL: closed */
+    struct spool_header *header; /* stays where it is; without a folder an anonymous page */
     int64_t pid, start;
     _Atomic uint64_t bytes, limit;
     _Atomic uint32_t lock; /* protects the lists of lanes */

@@ -5,6 +5,7 @@
 
 #include "device/device.h"
 #include "device/work.h"
+#include "tensor/gradient/tape.h"
 #include "tensor/kernels.h"
 #include "tensor/operation.h"
 
@@ -27,6 +28,7 @@ static void close_parts(ridge_device *device) {
     recorder_finish(device->paused, &ignored);
     while (device->programs)
         compiled_destroy(device->programs);
+    tape_destroy(device->tape);
     plan_store_destroy(device->plans);
     while (device->tensors)
         tensor_destroy(device->tensors);

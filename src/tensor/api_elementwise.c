@@ -53,17 +53,14 @@ static ridge_tensor *run_with_number(const char *name, enum op op, ridge_tensor 
     return operation_result(&operation);
 }
 
-ridge_tensor *ridge_add_scalar(ridge_tensor *x, double y) {
-    return run_with_number("ridge_add_scalar", OP_ADD, x, y);
-}
-
-ridge_tensor *ridge_mul_scalar(ridge_tensor *x, double y) {
-    return run_with_number("ridge_mul_scalar", OP_MUL, x, y);
-}
-
-ridge_tensor *ridge_pow_scalar(ridge_tensor *x, double y) {
-    return run_with_number("ridge_pow_scalar", OP_POW, x, y);
-}
+#define SCALAR_1(NAME, name)
+#define SCALAR_2(NAME, name)                                                                       \
+    ridge_tensor *ridge_##name##_scalar(ridge_tensor *x, double y) {                               \
+        return run_with_number("ridge_" #name "_scalar", OP_##NAME, x, y);                         \
+    }
+#define SCALAR_3(NAME, name)
+#define SCALAR(NAME, name, arity, rule, flops, f32, i32) SCALAR_##arity(NAME, name)
+ELEMENTWISE_OPS(SCALAR)
 
 static bool build_converted(struct builder *build, const struct operation *operation,
                             struct tensor *const *inputs, struct tensor **outputs) {

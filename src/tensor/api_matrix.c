@@ -71,18 +71,33 @@ static bool build_dual_gemm(struct builder *build, enum op op, struct tensor *co
     return *y != NULL;
 }
 
+/* x, and the weights [out, in] as right matrices. */
+static bool turn_weights(struct builder *build, struct tensor *const *inputs, unsigned count,
+                         struct tensor **turned) {
+    turned[0] = inputs[0];
+    for (unsigned i = 1; i < count; i++) {
+        if (inputs[i]->view.rank != 2)
+            return status_fail(build->status, STATUS_USAGE,
+                               "weights must have two axes, [out, in]");
+        if (!(turned[i] = transposed(build, inputs[i])))
+            return false;
+    }
+    return true;
+}
+
 static bool build_gated_mlp(struct builder *build, const struct operation *operation,
                             struct tensor *const *inputs, struct tensor **outputs) {
     (void)operation;
-    struct tensor *y = NULL;
-    if (!build_dual_gemm(build, OP_GATED, inputs, 3, 0, &y))
+    struct tensor *y = NULL, *turned[4];
+    if (!turn_weights(build, inputs, inputs[3] ? 4 : 3, turned) ||
+        !build_dual_gemm(build, OP_GATED, turned, 3, 0, &y))
         return false;
     if (!y) {
-        struct tensor *gate = build_activation(build, build_matmul(build, inputs[0], inputs[1]),
+        struct tensor *gate = build_activation(build, build_matmul(build, turned[0], turned[1]),
                                                RIDGE_ACTIVATION_SILU);
-        y = build_expression(build, OP_MUL, gate, build_matmul(build, inputs[0], inputs[2]), NULL);
+        y = build_expression(build, OP_MUL, gate, build_matmul(build, turned[0], turned[2]), NULL);
     }
-    outputs[0] = inputs[3] ? build_matmul(build, y, inputs[3]) : y;
+    outputs[0] = inputs[3] ? build_matmul(build, y, turned[3]) : y;
     return outputs[0] != NULL;
 }
 
@@ -99,15 +114,16 @@ ridge_tensor *ridge_gated_mlp(ridge_tensor *x, ridge_tensor *gate, ridge_tensor 
 
 static bool build_lora(struct builder *build, const struct operation *operation,
                        struct tensor *const *inputs, struct tensor **outputs) {
+    struct tensor *in[4];
     outputs[0] = NULL;
-    if (!build_dual_gemm(build, OP_LORA, inputs, 4, (float)operation->numbers[0], &outputs[0]))
+    if (!turn_weights(build, inputs, 4, in) ||
+        !build_dual_gemm(build, OP_LORA, in, 4, (float)operation->numbers[0], &outputs[0]))
         return false;
     if (outputs[0])
         return true;
-    struct tensor *low = build_matmul(build, build_matmul(build, inputs[0], inputs[2]), inputs[3]);
+    struct tensor *low = build_matmul(build, build_matmul(build, in[0], in[2]), in[3]);
     struct tensor *scaled = build_scalar(build, OP_MUL, low, operation->numbers[0]);
-    outputs[0] =
-        build_expression(build, OP_ADD, scaled, build_matmul(build, inputs[0], inputs[1]), NULL);
+    outputs[0] = build_expression(build, OP_ADD, scaled, build_matmul(build, in[0], in[1]), NULL);
     return outputs[0] != NULL;
 }
 

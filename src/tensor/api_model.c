@@ -46,41 +46,58 @@ static struct tensor *last_axis_together(struct builder *build, struct tensor *x
     return together && stored ? x : build_copy(build, x);
 }
 
+/* Positions of tokens, the same for each batch or not, as [batch, tokens]. */
+static struct tensor *spread_positions(struct builder *build, struct tensor *positions,
+                                       const int64_t *sizes) {
+    int64_t wide[2] = {sizes[0], sizes[2]};
+    struct view view;
+    if (positions->dtype != RIDGE_I32 || positions->view.rank > 2) {
+        status_fail(build->status, STATUS_USAGE,
+                    "positions must be i32, [tokens] or [batch, tokens]");
+        return NULL;
+    }
+    if (build->graph->nodes[positions->node].kind == NODE_CONSTANT)
+        positions = build_copy(build, positions);
+    if (!positions || !view_broadcast(&positions->view, 2, wide, &view, build->status))
+        return NULL;
+    return build_view(build, positions, &view);
+}
+
 static bool build_rope(struct builder *build, const struct operation *operation,
                        struct tensor *const *inputs, struct tensor **outputs) {
     struct tensor *x = inputs[0];
     if (!dtype_is_float(x->dtype) || x->view.rank != 4 || x->view.sizes[3] % 2 != 0)
         return status_fail(build->status, STATUS_USAGE,
                            "it takes floats [batch, heads, tokens, width] with an even width");
-    if (operation->integers[0] > INT64_MAX - x->view.sizes[2])
-        return status_fail(build->status, STATUS_USAGE,
-                           "the positions of %lld tokens from %lld on are too large",
-                           (long long)x->view.sizes[2], (long long)operation->integers[0]);
     if (!(operation->numbers[0] > 0))
         return status_fail(build->status, STATUS_USAGE, "the base must be positive, not %g",
                            operation->numbers[0]);
-    struct node_parameters parameters = {.start = operation->integers[0],
-                                         .flags = operation->integers[1] != 0,
+    struct node_parameters parameters = {.flags = operation->integers[0] != 0,
                                          .base = (float)operation->numbers[0]};
-    x = last_axis_together(build, x);
-    outputs[0] = x ? build_kernel(build, OP_ROPE, x->dtype, &x->view, &x, 1, &parameters) : NULL;
+    struct tensor *operands[2] = {last_axis_together(build, x),
+                                  spread_positions(build, inputs[1], x->view.sizes)};
+    if (!operands[0] || !operands[1])
+        return false;
+    outputs[0] = build_kernel(build, OP_ROPE, x->dtype, &x->view, operands, 2, &parameters);
     return outputs[0] != NULL;
 }
 
-ridge_tensor *ridge_rope(ridge_tensor *x, int64_t start, float base, bool interleaved) {
+ridge_tensor *ridge_rope(ridge_tensor *x, ridge_tensor *positions, float base, bool interleaved) {
     struct operation operation = {.name = "ridge_rope",
                                   .build = build_rope,
-                                  .input_count = 1,
+                                  .input_count = 2,
                                   .output_count = 1,
-                                  .inputs = {x},
-                                  .integers = {start, interleaved},
+                                  .inputs = {x, positions},
+                                  .integers = {interleaved},
                                   .numbers = {base}};
     return operation_result(&operation);
 }
 
-static bool check_attention(struct builder *build, const struct tensor *q, const struct tensor *k,
-                            const struct tensor *v, bool causal) {
+static bool check_attention(struct builder *build, struct tensor *const *inputs,
+                            const struct operation *operation) {
+    const struct tensor *q = inputs[0], *k = inputs[1], *v = inputs[2];
     const int64_t *qs = q->view.sizes, *ks = k->view.sizes;
+    bool causal = operation->integers[0] != 0;
     if (!dtype_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype)
         return status_fail(build->status, STATUS_USAGE, "q, k and v must be floats of one type");
     if (q->view.rank != 4 || k->view.rank != 4 || !view_same_sizes(&k->view, &v->view) ||
@@ -98,34 +115,78 @@ static bool check_attention(struct builder *build, const struct tensor *q, const
     if (qs[3] > 256)
         return status_fail(build->status, STATUS_UNSUPPORTED,
                            "heads must be at most 256 wide, not %lld", (long long)qs[3]);
+    if (operation->integers[1] < 0 || (operation->integers[1] > 0 && !causal))
+        return status_fail(build->status, STATUS_USAGE,
+                           "the window must not be negative, and needs causal attention");
     return true;
+}
+
+/* The lengths as [batch], or the mask as [batch, heads, queries, keys]. */
+static struct tensor *spread_mask(struct builder *build, struct tensor *x, enum ridge_dtype dtype,
+                                  unsigned rank, const int64_t *sizes, const char *what) {
+    struct view view;
+    if (x->dtype != dtype || x->view.rank > rank) {
+        status_fail(build->status, STATUS_USAGE, "%s must be %s with at most %u axes", what,
+                    ridge_dtype_name(dtype), rank);
+        return NULL;
+    }
+    if (build->graph->nodes[x->node].kind == NODE_CONSTANT)
+        x = build_copy(build, x);
+    if (!x || !view_broadcast(&x->view, rank, sizes, &view, build->status))
+        return NULL;
+    return build_view(build, x, &view);
 }
 
 static bool build_attention(struct builder *build, const struct operation *operation,
                             struct tensor *const *inputs, struct tensor **outputs) {
-    bool causal = operation->integers[0] != 0;
-    if (!check_attention(build, inputs[0], inputs[1], inputs[2], causal))
+    if (!check_attention(build, inputs, operation))
         return false;
-    struct tensor *operands[3];
+    struct tensor *operands[5];
+    unsigned count = 3;
     for (unsigned i = 0; i < 3; i++)
         if (!(operands[i] = last_axis_together(build, inputs[i])))
             return false;
-    struct node_parameters parameters = {.scale = (float)operation->numbers[0], .flags = causal};
-    outputs[0] = build_kernel(build, OP_ATTENTION, inputs[0]->dtype, &inputs[0]->view, operands, 3,
-                              &parameters);
+    struct node_parameters parameters = {.scale = (float)operation->numbers[0],
+                                         .start = operation->integers[1],
+                                         .flags = operation->integers[0] ? ATTENTION_CAUSAL : 0};
+    const int64_t *q = inputs[0]->view.sizes;
+    if (inputs[3]) {
+        parameters.flags |= ATTENTION_LENGTHS;
+        operands[count++] = spread_mask(build, inputs[3], RIDGE_I32, 1, q, "the lengths");
+    }
+    if (inputs[4]) {
+        int64_t sizes[4] = {q[0], q[1], q[2], inputs[1]->view.sizes[2]};
+        parameters.flags |= ATTENTION_MASK;
+        operands[count++] = spread_mask(build, inputs[4], inputs[0]->dtype, 4, sizes, "the mask");
+    }
+    for (unsigned i = 3; i < count; i++)
+        if (!operands[i])
+            return false;
+    outputs[0] = build_kernel(build, OP_ATTENTION, inputs[0]->dtype, &inputs[0]->view, operands,
+                              count, &parameters);
     return outputs[0] != NULL;
+}
+
+ridge_tensor *ridge_attention_masked(ridge_tensor *q, ridge_tensor *k, ridge_tensor *v, float scale,
+                                     const struct ridge_attention_mask *mask) {
+    static const struct ridge_attention_mask none;
+    if (!mask)
+        mask = &none;
+    struct operation operation = {.name = "ridge_attention",
+                                  .build = build_attention,
+                                  .input_count = 5,
+                                  .output_count = 1,
+                                  .inputs = {q, k, v, mask->lengths, mask->added},
+                                  .optional = 8 | 16,
+                                  .integers = {mask->causal, mask->window},
+                                  .numbers = {scale}};
+    return operation_result(&operation);
 }
 
 ridge_tensor *ridge_attention(ridge_tensor *q, ridge_tensor *k, ridge_tensor *v, float scale,
                               bool causal) {
-    struct operation operation = {.name = "ridge_attention",
-                                  .build = build_attention,
-                                  .input_count = 3,
-                                  .output_count = 1,
-                                  .inputs = {q, k, v},
-                                  .integers = {causal},
-                                  .numbers = {scale}};
-    return operation_result(&operation);
+    struct ridge_attention_mask mask = {.causal = causal};
+    return ridge_attention_masked(q, k, v, scale, &mask);
 }
 
 static bool build_wkv7(struct builder *build, const struct operation *operation,

@@ -87,7 +87,9 @@ static bool build_softmax(struct builder *build, const struct operation *operati
         outputs[0] = build_copy(build, x);
         return outputs[0] != NULL;
     }
-    struct tensor *largest = build_reduce(build, OP_REDUCE_MAX, x, 1u << axis);
+    /* The result does not depend on what is subtracted. */
+    struct tensor *largest =
+        build_detached(build, build_reduce(build, OP_REDUCE_MAX, x, 1u << axis));
     struct tensor *powers = build_expression(
         build, OP_EXP, build_expression(build, OP_SUB, x, largest, NULL), NULL, NULL);
     struct tensor *total = build_reduce(build, OP_REDUCE_SUM, powers, 1u << axis);
@@ -98,6 +100,36 @@ static bool build_softmax(struct builder *build, const struct operation *operati
 ridge_tensor *ridge_softmax(ridge_tensor *x, int axis) {
     struct operation operation = {.name = "ridge_softmax",
                                   .build = build_softmax,
+                                  .input_count = 1,
+                                  .output_count = 1,
+                                  .inputs = {x},
+                                  .integers = {axis}};
+    return operation_result(&operation);
+}
+
+static bool build_log_softmax(struct builder *build, const struct operation *operation,
+                              struct tensor *const *inputs, struct tensor **outputs) {
+    struct tensor *x = inputs[0];
+    unsigned axis;
+    if (!check_float(build, x) ||
+        !view_axis(&x->view, (int)operation->integers[0], &axis, build->status))
+        return false;
+    if (view_count(&x->view) == 0) {
+        outputs[0] = build_copy(build, x);
+        return outputs[0] != NULL;
+    }
+    struct tensor *largest = build_reduce(build, OP_REDUCE_MAX, x, 1u << axis);
+    struct tensor *shifted = build_expression(build, OP_SUB, x, largest, NULL);
+    struct tensor *total = build_reduce(
+        build, OP_REDUCE_SUM, build_expression(build, OP_EXP, shifted, NULL, NULL), 1u << axis);
+    outputs[0] = build_expression(build, OP_SUB, shifted,
+                                  build_expression(build, OP_LOG, total, NULL, NULL), NULL);
+    return outputs[0] != NULL;
+}
+
+ridge_tensor *ridge_log_softmax(ridge_tensor *x, int axis) {
+    struct operation operation = {.name = "ridge_log_softmax",
+                                  .build = build_log_softmax,
                                   .input_count = 1,
                                   .output_count = 1,
                                   .inputs = {x},
@@ -121,6 +153,17 @@ static bool check_norm(struct builder *build, struct tensor *const *inputs, unsi
     return true;
 }
 
+/* x with mean 0 and variance 1 over the axes. */
+static struct tensor *standardized(struct builder *build, struct tensor *x, uint32_t mask,
+                                   double epsilon) {
+    struct tensor *centered = build_expression(build, OP_SUB, x, build_mean(build, x, mask), NULL);
+    struct tensor *variance =
+        build_mean(build, build_expression(build, OP_SQUARE, centered, NULL, NULL), mask);
+    struct tensor *scale = build_expression(
+        build, OP_RSQRT, build_scalar(build, OP_ADD, variance, epsilon), NULL, NULL);
+    return build_expression(build, OP_MUL, centered, scale, NULL);
+}
+
 static bool build_layer_norm(struct builder *build, const struct operation *operation,
                              struct tensor *const *inputs, struct tensor **outputs) {
     struct tensor *x = inputs[0];
@@ -131,12 +174,7 @@ static bool build_layer_norm(struct builder *build, const struct operation *oper
         outputs[0] = build_copy(build, x);
         return outputs[0] != NULL;
     }
-    struct tensor *centered = build_expression(build, OP_SUB, x, build_mean(build, x, mask), NULL);
-    struct tensor *variance =
-        build_mean(build, build_expression(build, OP_SQUARE, centered, NULL, NULL), mask);
-    struct tensor *scale = build_expression(
-        build, OP_RSQRT, build_scalar(build, OP_ADD, variance, operation->numbers[0]), NULL, NULL);
-    struct tensor *y = build_expression(build, OP_MUL, centered, scale, NULL);
+    struct tensor *y = standardized(build, x, mask, operation->numbers[0]);
     if (inputs[1])
         y = build_expression(build, OP_MUL, y, inputs[1], NULL);
     if (inputs[2])
@@ -183,6 +221,65 @@ ridge_tensor *ridge_rms_norm(ridge_tensor *x, ridge_tensor *weight, float epsilo
                                   .output_count = 1,
                                   .inputs = {x, weight},
                                   .optional = 2,
+                                  .numbers = {epsilon}};
+    return operation_result(&operation);
+}
+
+/* A value for each channel, as axis 1 of x. */
+static struct tensor *by_channel(struct builder *build, struct tensor *values,
+                                 const struct tensor *x, const char *what) {
+    if (values->view.rank != 1 || values->view.sizes[0] != x->view.sizes[1]) {
+        status_fail(build->status, STATUS_USAGE, "%s must be [%lld]", what,
+                    (long long)x->view.sizes[1]);
+        return NULL;
+    }
+    struct view view = values->view;
+    for (unsigned axis = 2; axis < x->view.rank; axis++)
+        if (!view_insert_axis(&view, view.rank, build->status))
+            return NULL;
+    return build_view(build, values, &view);
+}
+
+static bool build_group_norm(struct builder *build, const struct operation *operation,
+                             struct tensor *const *inputs, struct tensor **outputs) {
+    struct tensor *x = inputs[0];
+    int64_t groups = operation->integers[0];
+    if (!check_float(build, x))
+        return false;
+    if (x->view.rank < 2 || groups < 1 || x->view.sizes[1] % groups != 0)
+        return status_fail(build->status, STATUS_USAGE,
+                           "it takes [batch, channels, ...], with channels that %lld groups share "
+                           "evenly",
+                           (long long)groups);
+    struct tensor *y = build_contiguous(build, x);
+    if (view_count(&x->view) > 0) {
+        struct view grouped, whole = x->view;
+        int64_t sizes[3] = {x->view.sizes[0], groups,
+                            view_count(&x->view) / x->view.sizes[0] / groups};
+        view_set_contiguous(&whole);
+        if (!y || !view_contiguous(3, sizes, &grouped, build->status))
+            return false;
+        grouped.offset = y->view.offset;
+        y = standardized(build, build_view(build, y, &grouped), 4, operation->numbers[0]);
+        y = build_view(build, y, &whole);
+    }
+    if (inputs[1])
+        y = build_expression(build, OP_MUL, y, by_channel(build, inputs[1], x, "the weight"), NULL);
+    if (inputs[2])
+        y = build_expression(build, OP_ADD, y, by_channel(build, inputs[2], x, "the bias"), NULL);
+    outputs[0] = y;
+    return y != NULL;
+}
+
+ridge_tensor *ridge_group_norm(ridge_tensor *x, unsigned groups, ridge_tensor *weight,
+                               ridge_tensor *bias, float epsilon) {
+    struct operation operation = {.name = "ridge_group_norm",
+                                  .build = build_group_norm,
+                                  .input_count = 3,
+                                  .output_count = 1,
+                                  .inputs = {x, weight, bias},
+                                  .optional = 6,
+                                  .integers = {groups},
                                   .numbers = {epsilon}};
     return operation_result(&operation);
 }

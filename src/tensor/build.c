@@ -137,6 +137,19 @@ struct tensor *build_copy(struct builder *build, struct tensor *x) {
     return x ? elementwise(build, OP_LOAD, x->dtype, &x, 1) : NULL;
 }
 
+struct tensor *build_detached(struct builder *build, struct tensor *x) {
+    struct node_input input;
+    if (!x || !graph_operand(build->graph, x, &input, build->status))
+        return NULL;
+    struct node node = {.kind = NODE_EXPRESSION, .op = OP_LOAD, .dtype = x->dtype};
+    node.shape = x->view;
+    view_set_contiguous(&node.shape);
+    node.input_count = 1;
+    node.inputs = &input;
+    node.parameters.detached = true;
+    return add_node(build, &node);
+}
+
 struct tensor *build_contiguous(struct builder *build, struct tensor *x) {
     if (!x || (view_is_contiguous(&x->view) && build->graph->nodes[x->node].kind != NODE_CONSTANT))
         return x;
@@ -272,14 +285,30 @@ static struct tensor *matmul_operand(struct builder *build, struct tensor *x, un
     return x && !as_one ? build_copy(build, x) : x;
 }
 
+/* A vector is a row on the left and a column on the right; that axis is dropped from the result. */
+static struct tensor *multiply_vectors(struct builder *build, struct tensor *a, struct tensor *b) {
+    bool row = a->view.rank == 1, column = b->view.rank == 1;
+    struct view wide_a = a->view, wide_b = b->view;
+    if (a->view.rank == 0 || b->view.rank == 0) {
+        status_fail(build->status, STATUS_USAGE, "a scalar is no matrix: use ridge_mul()");
+        return NULL;
+    }
+    if ((row && !view_insert_axis(&wide_a, 0, build->status)) ||
+        (column && !view_insert_axis(&wide_b, 1, build->status)))
+        return NULL;
+    struct tensor *y =
+        build_matmul(build, build_view(build, a, &wide_a), build_view(build, b, &wide_b));
+    if (!y)
+        return NULL;
+    unsigned rank = y->view.rank;
+    return build_squeeze(build, y, (row ? 1u << (rank - 2) : 0) | (column ? 1u << (rank - 1) : 0));
+}
+
 struct tensor *build_matmul(struct builder *build, struct tensor *a, struct tensor *b) {
     if (!a || !b)
         return NULL;
-    if (a->view.rank < 2 || b->view.rank < 2) {
-        status_fail(build->status, STATUS_USAGE,
-                    "matrices need at least two axes: add one with ridge_unsqueeze()");
-        return NULL;
-    }
+    if (a->view.rank < 2 || b->view.rank < 2)
+        return multiply_vectors(build, a, b);
     if (!check_matmul_types(a, b, build->status))
         return NULL;
     int64_t m = a->view.sizes[a->view.rank - 2], k = a->view.sizes[a->view.rank - 1];
@@ -377,14 +406,11 @@ struct tensor *build_cat(struct builder *build, struct tensor *const *parts, uns
     return add_node(build, &node);
 }
 
-bool build_assign(struct builder *build, struct tensor *target, struct tensor *source, bool apart) {
+static bool check_target(struct builder *build, const struct tensor *target) {
     if (dtype_is_quantized(target->dtype))
         return status_fail(build->status, STATUS_USAGE,
                            "%s is quantized and cannot be assigned to: quantize a new tensor",
                            ridge_dtype_name(target->dtype));
-    source = build_cast(build, source, target->dtype);
-    if (!source)
-        return false;
     enum node_kind kind = build->graph->nodes[target->node].kind;
     if (kind != NODE_INPUT && kind != NODE_CAPTURE)
         return status_fail(build->status, STATUS_USAGE,
@@ -393,6 +419,37 @@ bool build_assign(struct builder *build, struct tensor *target, struct tensor *s
         if (target->view.strides[axis] == 0 && target->view.sizes[axis] > 1)
             return status_fail(build->status, STATUS_USAGE,
                                "cannot assign to a broadcast tensor: its elements share memory");
+    return true;
+}
+
+bool build_write(struct builder *build, struct tensor *target, struct tensor *source,
+                 struct tensor *positions, unsigned axis, bool apart) {
+    if (!positions || !check_target(build, target))
+        return false;
+    enum node_kind kind = build->graph->nodes[source->node].kind;
+    if (kind == NODE_CONSTANT || (!apart && (kind == NODE_INPUT || kind == NODE_CAPTURE)))
+        source = build_copy(build, source);
+    struct node node = {.kind = NODE_ASSIGN, .op = OP_UPDATE, .dtype = target->dtype};
+    struct node_input inputs[3];
+    if (!source || !graph_operand(build->graph, target, &inputs[0], build->status) ||
+        !graph_operand(build->graph, source, &inputs[1], build->status) ||
+        !graph_operand(build->graph, positions, &inputs[2], build->status))
+        return false;
+    node.shape = source->view;
+    view_set_contiguous(&node.shape);
+    node.parameters.axis = axis;
+    node.input_count = 3;
+    node.inputs = inputs;
+    uint32_t number;
+    return graph_add(build->graph, &node, &number, build->status);
+}
+
+bool build_assign(struct builder *build, struct tensor *target, struct tensor *source, bool apart) {
+    if (!check_target(build, target))
+        return false;
+    source = build_cast(build, source, target->dtype);
+    if (!source)
+        return false;
     struct node node = {.kind = NODE_ASSIGN, .op = OP_LOAD, .dtype = target->dtype};
     struct node_input inputs[2];
     if (!graph_operand(build->graph, target, &inputs[0], build->status) ||

@@ -20,6 +20,8 @@ struct tensor *build_scalar(struct builder *build, enum op op, struct tensor *x,
 struct tensor *build_cast(struct builder *build, struct tensor *x, enum ridge_dtype dtype);
 /* A contiguous copy. */
 struct tensor *build_copy(struct builder *build, struct tensor *x);
+/* x, through which no gradient passes. */
+struct tensor *build_detached(struct builder *build, struct tensor *x);
 /* x itself when it is contiguous and a storage, else a copy. */
 struct tensor *build_contiguous(struct builder *build, struct tensor *x);
 /* The axes of the mask stay, with size 1. */
@@ -35,6 +37,9 @@ struct tensor *build_cat(struct builder *build, struct tensor *const *parts, uns
                          unsigned axis);
 /* `apart`: the two do not share a storage. */
 bool build_assign(struct builder *build, struct tensor *target, struct tensor *source, bool apart);
+/* Writes source into target from positions[i] on along `axis`, i being the index of axis 0. */
+bool build_write(struct builder *build, struct tensor *target, struct tensor *source,
+                 struct tensor *positions, unsigned axis, bool apart);
 /* An operation with its own kernel; its operands are checked and contiguous where necessary. */
 struct tensor *build_kernel(struct builder *build, enum op op, enum ridge_dtype dtype,
                             const struct view *shape, struct tensor *const *operands,

@@ -1,16 +1,25 @@
 /* ridge_compile(): functions of tensors, traced once for each set of shapes. */
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/slab.h"
 #include "tensor/operation.h"
 #include "tensor/plan.h"
 
 enum { VARIANTS_MAX = 64 };
 
+/* What a trace did: a digest of each node and of each output. */
+struct trace {
+    uint64_t *digests;
+    size_t count;
+};
+
 struct variant {
     struct variant *next;
     struct plan *plan;
     struct buffer key;
+    struct trace trace;
+    uint64_t runs;
 };
 
 struct compiled {
@@ -28,6 +37,7 @@ static struct slab programs = SLAB(struct compiled, 2);
 
 static void release_variant(struct variant *variant) {
     plan_destroy(variant->plan);
+    memory_free(variant->trace.digests);
     buffer_finish(&variant->key);
     memory_free(variant);
 }
@@ -86,10 +96,56 @@ static bool call_function(struct compiled *program, struct graph *graph,
                          status);
 }
 
+static bool describe_trace(const struct graph *graph, struct tensor *const *outputs,
+                           unsigned output_count, struct trace *trace, struct status *status) {
+    trace->count = graph->count + output_count;
+    trace->digests = memory_allocate(trace->count + 1, sizeof *trace->digests, status);
+    if (!trace->digests)
+        return false;
+    for (size_t n = 0; n < graph->count; n++)
+        trace->digests[n] = graph_digest(graph, n);
+    for (unsigned i = 0; i < output_count; i++) {
+        const struct view *view = &outputs[i]->view;
+        trace->digests[graph->count + i] =
+            outputs[i]->node ^ checksum64(view->sizes, view->rank * sizeof view->sizes[0]) ^
+            (uint64_t)view->offset * 0x9E3779B97F4A7C15u;
+    }
+    return true;
+}
+
+/* Whether a later trace did the same; the device's plan has the captures of the first. */
+static bool same_trace(const struct variant *variant, const struct graph *graph,
+                       const struct trace *later, struct status *status) {
+    const char *advice =
+        "pass what changes from run to run as an input tensor: positions, lengths, "
+        "indices, seeds";
+    for (size_t n = 0; n < graph->count; n++)
+        if (n >= variant->trace.count || variant->trace.digests[n] != later->digests[n])
+            return status_fail(status, STATUS_USAGE,
+                               "the function does not do what it did when it was compiled: "
+                               "operation %zu (%s) differs; %s",
+                               n, op_info(graph->nodes[n].op)->name, advice);
+    for (size_t i = 0; i < graph->capture_count && i < variant->plan->capture_count; i++)
+        if (graph->captures[i] != variant->plan->captures[i])
+            return status_fail(status, STATUS_USAGE,
+                               "the function does not do what it did when it was compiled: it uses "
+                               "another tensor from outside; %s",
+                               advice);
+    if (later->count != variant->trace.count ||
+        memcmp(later->digests, variant->trace.digests, later->count * sizeof *later->digests) != 0)
+        return status_fail(status, STATUS_USAGE,
+                           "the function does not do what it did when it was compiled: its results "
+                           "differ; %s",
+                           advice);
+    return true;
+}
+
+/* Calls the function: to make the variant's plan, or to check that it still does the same. */
 static bool trace_variant(struct compiled *program, struct tensor *const *inputs,
-                          struct plan **plan, struct status *status) {
+                          struct variant *variant, bool check, struct status *status) {
     struct graph graph;
     struct scope scope;
+    struct trace trace = {0};
     graph_init(&graph, program->device);
     size_t count = (size_t)program->input_count + program->output_count;
     ridge_tensor **handles = memory_allocate(count, sizeof *handles, status);
@@ -97,14 +153,32 @@ static bool trace_variant(struct compiled *program, struct tensor *const *inputs
     scope_begin(&scope);
     bool ok = handles && outputs &&
               call_function(program, &graph, inputs, handles, outputs, status) &&
-              plan_create(&graph, outputs, program->output_count, plan, status);
+              describe_trace(&graph, outputs, program->output_count, &trace, status) &&
+              (check ? same_trace(variant, &graph, &trace, status)
+                     : plan_create(&graph, outputs, program->output_count, &variant->plan, status));
     scope_end(&scope);
     memory_free(handles);
     memory_free(outputs);
     graph_finish(&graph);
-    if (ok)
-        (*plan)->may_replay = true;
+    if (!check && ok) {
+        variant->trace = trace;
+        variant->plan->may_replay = true;
+    } else {
+        memory_free(trace.digests);
+    }
     return ok;
+}
+
+/* A function that depends on something other than its inputs would return wrong results without an
+ * error. It is called again in the first two runs, and ever more rarely after them. */
+static bool check_function(struct compiled *program, struct tensor *const *inputs,
+                           struct status *status) {
+    struct variant *variant = program->variants;
+    uint64_t run = ++variant->runs;
+    if ((run & (run - 1)) != 0 || trace_variant(program, inputs, variant, true, status))
+        return true;
+    variant->runs = 0;
+    return false;
 }
 
 /* The variant for these inputs, in front of the others. */
@@ -128,7 +202,7 @@ static bool find_variant(struct compiled *program, struct tensor *const *inputs,
         return true;
     }
     struct variant *variant = memory_allocate(1, sizeof *variant, status);
-    if (!variant || !trace_variant(program, inputs, &variant->plan, status)) {
+    if (!variant || !trace_variant(program, inputs, variant, false, status)) {
         memory_free(variant);
         buffer_finish(&key);
         return false;
@@ -248,6 +322,7 @@ static bool run_program(struct compiled *program, ridge_tensor *const *handles,
                         struct status *status) {
     struct tensor **outputs = memory_allocate(program->output_count, sizeof *outputs, status);
     bool ok = outputs && find_variant(program, inputs, status) &&
+              check_function(program, inputs, status) &&
               still_there(inputs, handles, program->input_count, status) &&
               plan_run(program->variants->plan, inputs, outputs, status);
     for (unsigned i = 0; ok && i < program->output_count; i++)

@@ -51,7 +51,7 @@ static uint64_t hash_view(const struct view *view, uint64_t hash) {
 }
 
 static uint64_t hash_parameters(const struct node_parameters *p, uint64_t hash) {
-    uint64_t words[10] = {0};
+    uint64_t words[17] = {0};
     memcpy(&words[0], &p->value, sizeof p->value);
     memcpy(&words[1], &p->step, sizeof p->step);
     memcpy(&words[2], &p->scale, sizeof p->scale);
@@ -62,6 +62,8 @@ static uint64_t hash_parameters(const struct node_parameters *p, uint64_t hash) 
     words[7] = p->axis;
     words[8] = p->index;
     words[9] = p->flags;
+    words[10] = (uint64_t)p->detached | (uint64_t)p->again << 1;
+    memcpy(&words[11], p->window, sizeof p->window);
     return mix(words, sizeof words, hash);
 }
 
@@ -73,6 +75,10 @@ static uint64_t hash_node(const struct node *node) {
     for (uint32_t i = 0; i < node->input_count; i++)
         hash = hash_view(&node->inputs[i].view, hash ^ node->inputs[i].node);
     return hash;
+}
+
+uint64_t graph_digest(const struct graph *graph, size_t node) {
+    return hash_node(&graph->nodes[node]);
 }
 
 static bool equal_views(const struct view *a, const struct view *b) {

@@ -32,17 +32,23 @@ struct node_input {
 
 /* What only some operations have; zero otherwise. */
 struct node_parameters {
-    double value;       /* constant; arange's start */
-    double step;        /* arange's step */
-    uint64_t seed;      /* rand, randn */
+    double value;       /* constant; arange's start; sample: 1 / temperature */
+    double step;        /* arange's step; sample: top-p */
+    uint64_t seed;      /* rand, randn, sample */
     float scale, base;  /* attention; rope */
-    int64_t start;      /* rope's first position */
+    int64_t start;      /* attention: the window; sample: top-k */
     uint32_t axis_mask; /* reduce */
-    uint32_t axis;      /* cat */
+    uint32_t axis;      /* cat, update, gather, scatter_add */
     uint32_t index;     /* input, capture: which one */
     uint32_t flags;     /* attention: causal; rope: interleaved */
+    int64_t window[6];  /* unfold, fold: see lower_windows() */
     uint32_t alignment; /* input: of its first element's address, bytes: 1..16 */
+    /* Differentiation: no gradient passes; a second node that computes the same. */
+    bool detached, again;
 };
+
+/* Flags of attention: what follows q, k and v among the operands, in this order. */
+enum { ATTENTION_CAUSAL = 1, ATTENTION_LENGTHS = 2, ATTENTION_MASK = 4 };
 
 struct node {
     enum node_kind kind;
@@ -53,6 +59,7 @@ struct node {
     struct node_input *inputs; /* in the graph's arena */
     struct node_parameters parameters;
     uint32_t epoch; /* number of assignments before it */
+    bool returned;  /* an operation returned it: not something that it computed inside */
 };
 
 struct graph {
@@ -81,6 +88,8 @@ bool graph_add(struct graph *graph, const struct node *node, uint32_t *number,
                struct status *status);
 bool graph_input(struct graph *graph, enum ridge_dtype dtype, uint32_t alignment, uint32_t *number,
                  struct status *status);
+/* A hash of what the node computes. */
+uint64_t graph_digest(const struct graph *graph, size_t node);
 /* Alignment of the address of an element in the node's storage, 1..16. Storages and planned
  * memory start at multiples of 16 bytes. */
 uint32_t graph_alignment(const struct graph *graph, uint32_t node, int64_t offset);

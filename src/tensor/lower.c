@@ -397,7 +397,7 @@ bool lower_group(struct lowering *lowering, const struct group *group) {
         return lower_matmul(lowering, group);
     if (node->kind == NODE_CAT)
         return lower_cat(lowering, group->first);
-    if (node->kind == NODE_ASSIGN)
+    if (node->kind == NODE_ASSIGN && node->op == OP_LOAD)
         return lower_copy(lowering, &node->inputs[1], node->inputs[0].node, &node->inputs[0].view);
     return lower_kernel(lowering, group->first);
 }

@@ -1,6 +1,7 @@
 /* Operations with their own kernels: their work, flops and bytes. */
 #include <string.h>
 
+#include "gen/random.h"
 #include "tensor/dual_gemm.h"
 #include "tensor/lower.h"
 
@@ -63,7 +64,7 @@ static bool lower_embedding(struct lowering *lowering, const struct node *node,
 
 static bool lower_rope(struct lowering *lowering, const struct node *node,
                        const struct device_capabilities *device, struct lowered *out) {
-    const struct view *x = &node->inputs[0].view;
+    const struct view *x = &node->inputs[0].view, *positions = &node->inputs[1].view;
     struct rope_work work = {
         .type = node->dtype,
         .batch = x->sizes[0],
@@ -71,12 +72,12 @@ static bool lower_rope(struct lowering *lowering, const struct node *node,
         .tokens = x->sizes[2],
         .width = x->sizes[3],
         .strides = {x->strides[0], x->strides[1], x->strides[2]},
-        .start = node->parameters.start,
+        .position_strides = {positions->strides[0], positions->strides[1]},
         .base = node->parameters.base,
         .interleaved = node->parameters.flags != 0,
     };
     out->flops = 3 * (uint64_t)view_count(x);
-    out->bytes = input_bytes(lowering, &node->inputs[0]) + node_bytes(node);
+    out->bytes = inputs_bytes(lowering, node) + node_bytes(node);
     return kernel_rope(&work, device, &out->request, lowering->status);
 }
 
@@ -93,12 +94,21 @@ static bool lower_attention(struct lowering *lowering, const struct node *node,
         .keys = k->sizes[2],
         .width = q->sizes[3],
         .scale = node->parameters.scale,
-        .causal = node->parameters.flags != 0,
+        .causal = node->parameters.flags & ATTENTION_CAUSAL,
+        .window = node->parameters.start,
+        .has_lengths = node->parameters.flags & ATTENTION_LENGTHS,
+        .has_mask = node->parameters.flags & ATTENTION_MASK,
     };
+    if (work.has_lengths)
+        work.length_stride = node->inputs[3].view.strides[0];
+    if (work.has_mask)
+        memcpy(work.mask_strides, node->inputs[work.has_lengths ? 4 : 3].view.strides,
+               sizeof work.mask_strides);
     memcpy(work.q_strides, q->strides, sizeof work.q_strides);
     memcpy(work.k_strides, k->strides, sizeof work.k_strides);
     memcpy(work.v_strides, v->strides, sizeof work.v_strides);
-    /* Two products, and exp, sum and scale of each score; a causal query sees fewer keys. */
+    /* Two products, and exp, sum and scale of each score; a causal query sees fewer keys. Lengths
+     * are not known: all keys count. */
     uint64_t queries = (uint64_t)work.queries, keys = (uint64_t)work.keys;
     uint64_t seen = queries * keys;
     if (work.causal)
@@ -154,6 +164,128 @@ static bool lower_dual_gemm(struct lowering *lowering, const struct node *node,
     return kernel_dual_gemm(&work, device, &out->request, lowering->status);
 }
 
+/* ---- Portable kernels: the scalars of each are named in its file of gen/kernels ------------ */
+
+static void append_axes(struct portable_work *work, const int64_t *values) {
+    for (unsigned axis = 0; axis < RIDGE_RANK_MAX; axis++)
+        work->scalars[work->scalar_count++] = values[axis];
+}
+
+static bool lower_update(struct lowering *lowering, const struct node *node,
+                         const struct device_capabilities *device, struct lowered *out) {
+    const struct view *target = &node->inputs[0].view, *source = &node->inputs[1].view;
+    unsigned axis = node->parameters.axis;
+    struct portable_work work = {.op = node->op, .type = node->dtype, .scalar_count = 5};
+    work.items = work.scalars[0] = view_count(source);
+    work.scalars[1] = source->rank;
+    work.scalars[2] = axis;
+    work.scalars[3] = target->sizes[axis];
+    work.scalars[4] = node->inputs[2].view.strides[0];
+    append_axes(&work, source->sizes);
+    append_axes(&work, source->strides);
+    append_axes(&work, target->strides);
+    out->bytes =
+        2 * ridge_dtype_bytes(node->dtype, work.items) + input_bytes(lowering, &node->inputs[2]);
+    return kernel_portable(&work, device, &out->request, lowering->status);
+}
+
+static bool lower_gather(struct lowering *lowering, const struct node *node,
+                         const struct device_capabilities *device, struct lowered *out) {
+    const struct view *x = &node->inputs[0].view, *indices = &node->inputs[1].view;
+    unsigned axis = node->parameters.axis;
+    struct portable_work work = {.op = node->op, .type = node->dtype, .scalar_count = 4};
+    work.items = work.scalars[0] = view_count(&node->shape);
+    work.scalars[1] = x->rank;
+    work.scalars[2] = axis;
+    work.scalars[3] = x->sizes[axis];
+    append_axes(&work, node->shape.sizes);
+    append_axes(&work, x->strides);
+    append_axes(&work, indices->strides);
+    out->bytes = 2 * node_bytes(node) + input_bytes(lowering, &node->inputs[1]);
+    return kernel_portable(&work, device, &out->request, lowering->status);
+}
+
+static bool lower_scatter_add(struct lowering *lowering, const struct node *node,
+                              const struct device_capabilities *device, struct lowered *out) {
+    unsigned axis = node->parameters.axis;
+    struct portable_work work = {.op = node->op, .type = node->dtype, .scalar_count = 4};
+    work.items = work.scalars[0] = view_count(&node->shape);
+    work.scalars[1] = node->shape.rank;
+    work.scalars[2] = axis;
+    work.scalars[3] = node->inputs[3].view.sizes[axis];
+    append_axes(&work, node->shape.sizes);
+    append_axes(&work, node->inputs[0].view.strides);
+    append_axes(&work, node->inputs[1].view.strides);
+    append_axes(&work, node->inputs[3].view.strides);
+    out->flops = (uint64_t)view_count(&node->inputs[3].view);
+    out->bytes = inputs_bytes(lowering, node) + node_bytes(node);
+    return kernel_portable(&work, device, &out->request, lowering->status);
+}
+
+/* argsort, cumsum: rows of the last axis. */
+static bool lower_rows(struct lowering *lowering, const struct node *node,
+                       const struct device_capabilities *device, struct lowered *out) {
+    const struct view *x = &node->inputs[0].view;
+    int64_t length = x->sizes[x->rank - 1];
+    struct portable_work work = {.op = node->op,
+                                 .type = input_type(lowering, node, 0),
+                                 .descending = node->parameters.flags != 0,
+                                 .items = view_count(x) / length,
+                                 .scalar_count = 2};
+    work.scalars[0] = work.items;
+    work.scalars[1] = length;
+    out->flops = node->op == OP_CUMSUM ? (uint64_t)view_count(x) : 0;
+    out->bytes = inputs_bytes(lowering, node) + node_bytes(node);
+    return kernel_portable(&work, device, &out->request, lowering->status);
+}
+
+static int64_t float_bits(double value) {
+    union {
+        float f32;
+        uint32_t bits;
+    } as = {.f32 = (float)value};
+    return as.bits;
+}
+
+static bool lower_sample(struct lowering *lowering, const struct node *node,
+                         const struct device_capabilities *device, struct lowered *out) {
+    const struct view *logits = &node->inputs[0].view;
+    struct portable_work work = {.op = node->op,
+                                 .type = input_type(lowering, node, 0),
+                                 .items = logits->sizes[0],
+                                 .scalar_count = 7};
+    work.scalars[0] = logits->sizes[0];
+    work.scalars[1] = logits->sizes[1];
+    work.scalars[2] = float_bits(node->parameters.value);
+    work.scalars[3] = node->parameters.start;
+    work.scalars[4] = float_bits(node->parameters.step);
+    work.scalars[5] = (int64_t)random_key(node->parameters.seed);
+    work.scalars[6] = node->inputs[1].view.strides[0];
+    out->flops = 5 * (uint64_t)view_count(logits); /* scale, noise and comparison */
+    out->bytes = inputs_bytes(lowering, node) + node_bytes(node);
+    return kernel_portable(&work, device, &out->request, lowering->status);
+}
+
+/* Planes [lines, height, width] and windows [lines, down, across, rows, columns], one of which is
+ * the operand. parameters.window: strides, dilations, paddings, each down and across. */
+static bool lower_windows(struct lowering *lowering, const struct node *node,
+                          const struct device_capabilities *device, struct lowered *out) {
+    bool fold = node->op == OP_FOLD;
+    const struct view *x = &node->inputs[0].view;
+    const struct view *planes = fold ? &node->shape : x, *windows = fold ? x : &node->shape;
+    struct portable_work work = {.op = node->op, .type = node->dtype, .scalar_count = 14};
+    work.items = work.scalars[0] = view_count(&node->shape);
+    work.scalars[1] = planes->sizes[1];
+    work.scalars[2] = planes->sizes[2];
+    memcpy(work.scalars + 3, windows->sizes + 1, 4 * sizeof work.scalars[0]);
+    memcpy(work.scalars + 7, node->parameters.window, 6 * sizeof work.scalars[0]);
+    work.scalars[13] = value_type_of(node->dtype) == VALUE_I32 ? (int64_t)node->parameters.value
+                                                               : float_bits(node->parameters.value);
+    out->flops = fold ? (uint64_t)view_count(windows) : 0;
+    out->bytes = inputs_bytes(lowering, node) + node_bytes(node);
+    return kernel_portable(&work, device, &out->request, lowering->status);
+}
+
 typedef bool lower_function(struct lowering *, const struct node *,
                             const struct device_capabilities *, struct lowered *);
 static lower_function *const functions[OP_COUNT] = {
@@ -162,8 +294,19 @@ static lower_function *const functions[OP_COUNT] = {
     [OP_ROPE] = lower_rope,           [OP_ATTENTION] = lower_attention,
     [OP_WKV7] = lower_wkv7,           [OP_QUANTIZE] = lower_quantize,
     [OP_DEQUANTIZE] = lower_quantize, [OP_GATED] = lower_dual_gemm,
-    [OP_LORA] = lower_dual_gemm,
+    [OP_LORA] = lower_dual_gemm,      [OP_UPDATE] = lower_update,
+    [OP_GATHER] = lower_gather,       [OP_SCATTER_ADD] = lower_scatter_add,
+    [OP_ARGSORT] = lower_rows,        [OP_CUMSUM] = lower_rows,
+    [OP_SAMPLE] = lower_sample,       [OP_UNFOLD] = lower_windows,
+    [OP_FOLD] = lower_windows,
 };
+
+/* Memory for a launch only. */
+static struct place scratch_place(struct lowering *lowering, size_t bytes) {
+    if (lowering->scratch_bytes < bytes)
+        lowering->scratch_bytes = bytes;
+    return (struct place){PLACE_ARENA, 0, lowering->scratch};
+}
 
 /* The node of the second result, if anything needs it. */
 static uint32_t second_result(const struct lowering *lowering, uint32_t n) {
@@ -181,9 +324,15 @@ bool lower_kernel(struct lowering *lowering, uint32_t n) {
     unsigned count = 0;
     if (view_count(&node->shape) == 0)
         return true;
-    for (uint32_t i = 0; i < node->input_count; i++)
+    /* An assignment's result is its first input. */
+    unsigned first = node->kind == NODE_ASSIGN ? 1 : 0;
+    for (uint32_t i = first; i < node->input_count; i++)
         places[count++] = lower_place(lowering, node->inputs[i].node, node->inputs[i].view.offset);
-    places[count++] = lower_place(lowering, n, 0);
+    places[count++] = first
+                          ? lower_place(lowering, node->inputs[0].node, node->inputs[0].view.offset)
+                          : lower_place(lowering, n, 0);
+    if (node->op == OP_ARGSORT)
+        places[count++] = scratch_place(lowering, node_bytes(node));
     if (node->op == OP_WKV7)
         places[count++] = lower_place(lowering, second_result(lowering, n), 0);
     struct group_program shapes = {0};

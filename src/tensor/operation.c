@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checksum.h"
+#include "tensor/gradient/tape.h"
 #include "tensor/plan.h"
 
 enum { KEY_MAX = 2048, PLANS_MAX = 4096 };
@@ -103,6 +104,13 @@ static void make_key(const struct call *call, struct key *key) {
     append(key, &operation->build, sizeof operation->build);
     append(key, operation->integers, sizeof operation->integers);
     append(key, operation->numbers, sizeof operation->numbers);
+    if (operation->forward) {
+        const struct operation *forward = operation->forward;
+        append(key, &forward->build, sizeof forward->build);
+        append(key, forward->integers, sizeof forward->integers);
+        append(key, forward->numbers, sizeof forward->numbers);
+        append(key, &forward->input_count, sizeof forward->input_count);
+    }
     for (unsigned i = 0; i < operation->input_count; i++)
         append_tensor(key, call->inputs[i]);
 }
@@ -166,8 +174,10 @@ static bool trace_into(const struct call *call, struct graph *graph, struct tens
              (inputs[i] = tensor_of_node(graph, operand.node, &operand.view, status));
     }
     ok = ok && trace(operation, graph, inputs, outputs, status);
-    for (unsigned i = 0; i < operation->output_count && ok; i++)
+    for (unsigned i = 0; i < operation->output_count && ok; i++) {
+        graph->nodes[outputs[i]->node].returned = true;
         tensor_keep(outputs[i]);
+    }
     scope_end(&scope);
     if (inputs != few)
         memory_free(inputs);
@@ -269,10 +279,9 @@ static bool run_eager(struct call *call, ridge_device *device, struct tensor **o
     }
     struct tensor *all[OPERATION_INPUTS_MAX];
     struct call compact = {call->operation, call->operation->many ? call->inputs : all};
-    if (!call->operation->many) {
+    if (!call->operation->many)
         memcpy(all, call->inputs, sizeof all);
-        compact_inputs(&compact);
-    }
+    compact_inputs(&compact);
     bool ok = plan_run(plan, compact.inputs, outputs, status);
     if (!kept)
         plan_destroy(plan);
@@ -305,6 +314,15 @@ static bool find_home(const struct call *call, ridge_device **device, struct gra
     return *device != NULL;
 }
 
+/* An assignment makes what a tape recorded of the tensor invalid. */
+static bool note_run(const struct call *call, ridge_device *device, struct tensor *const *outputs,
+                     struct status *status) {
+    if (call->operation->output_count == 0)
+        call->inputs[0]->storage->version++;
+    return !device->tape ||
+           tape_record(device->tape, call->operation, call->inputs, outputs, status);
+}
+
 static bool run_call(struct call *call, struct tensor **outputs, struct status *status) {
     ridge_device *device;
     struct graph *graph;
@@ -315,7 +333,7 @@ static bool run_call(struct call *call, struct tensor **outputs, struct status *
     if (!graph && graph_current() && graph_current()->device == device)
         graph = graph_current();
     if (!graph)
-        return run_eager(call, device, outputs, status);
+        return run_eager(call, device, outputs, status) && note_run(call, device, outputs, status);
     if (trace_into(call, graph, outputs, status))
         return true;
     describe_failure(call, status);

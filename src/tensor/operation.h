@@ -6,7 +6,7 @@
 
 #include "tensor/build.h"
 
-enum { OPERATION_INPUTS_MAX = 8, OPERATION_OUTPUTS_MAX = 2, OPERATION_INTEGERS_MAX = 12 };
+enum { OPERATION_INPUTS_MAX = 8, OPERATION_OUTPUTS_MAX = 8, OPERATION_INTEGERS_MAX = 12 };
 
 struct operation;
 typedef bool operation_builder(struct builder *build, const struct operation *operation,
@@ -20,6 +20,9 @@ struct operation {
     ridge_tensor *inputs[OPERATION_INPUTS_MAX];
     ridge_tensor *const *many; /* instead of inputs, for any number of them */
     unsigned optional;         /* bit by input that may be NULL */
+    /* The operation that this one differentiates, part of the key; or NULL. */
+    const struct operation *forward;
+    bool detached; /* no gradient passes */
     /* Further arguments of the builder; all are part of the key. */
     int64_t integers[OPERATION_INTEGERS_MAX];
     double numbers[2];

@@ -25,6 +25,7 @@ struct storage {
     struct pool_block block;
     unsigned queue; /* last used on */
     unsigned users;
+    uint64_t version; /* number of eager assignments to it */
 };
 
 struct graph;
@@ -65,6 +66,7 @@ struct ridge_device {
     unsigned compiling;           /* functions that are being traced */
     struct kernel_store *kernels; /* loaded kernels by specification */
     struct plan_store *plans;     /* what single operations compile to, by signature */
+    struct tape *tape;            /* eager operations since ridge_tape_begin(), or NULL */
 };
 
 /* ---- Failure: the thread's own status ----------------------------------------------------- */

@@ -788,17 +788,23 @@ static bool load_stacks(struct trace *trace, struct status *status) {
 
 static bool apply_clocks(struct trace *trace, struct status *status) {
     size_t at = 0;
+    trace->meta_session =
+        memory_allocate(trace->meta.count + 1, sizeof *trace->meta_session, status);
+    if (!trace->meta_session)
+        return false;
     for (size_t i = 0; i < trace->file->chunk_count; i++) {
         const struct chunk_ref *chunk = &trace->file->chunks[i];
         if (chunk->table != TABLE_META)
             continue;
-        for (size_t row = 0; row < chunk->header.rows; row++, at++)
+        for (size_t row = 0; row < chunk->header.rows; row++, at++) {
+            trace->meta_session[at] = trace->file->writers[chunk->writer].session_index;
             if (text_is(trace_text(trace, trace->meta.key[at]), META_CLOCK_OFFSET)) {
                 int64_t *offset = &trace->file->writers[chunk->writer].clock_offset;
                 if (!text_to_i64(trace_text(trace, trace->meta.value[at]), offset) ||
                     *offset > TRACE_TIME_LIMIT || *offset < -TRACE_TIME_LIMIT)
                     return status_fail(status, STATUS_INPUT, "the clock offset is not a time");
             }
+        }
     }
     return true;
 }
@@ -901,6 +907,7 @@ void trace_close(struct trace *trace) {
     }
     for (unsigned table = 0; table < TABLE_COUNT; table++)
         memory_free(file->order[table]);
+    memory_free(trace->meta_session);
     memory_free(trace->process_session);
     memory_free(trace->thread_session);
     memory_free(trace->device_session);
@@ -924,6 +931,14 @@ void trace_close(struct trace *trace) {
 struct text trace_meta(const struct trace *trace, const char *key) {
     for (size_t i = 0; i < trace->meta.count; i++)
         if (text_is(trace_text(trace, trace->meta.key[i]), key))
+            return trace_text(trace, trace->meta.value[i]);
+    return TEXT("");
+}
+
+struct text trace_session_meta(const struct trace *trace, uint32_t session, const char *key) {
+    for (size_t i = 0; i < trace->meta.count; i++)
+        if (trace->meta_session[i] == session &&
+            text_is(trace_text(trace, trace->meta.key[i]), key))
             return trace_text(trace, trace->meta.value[i]);
     return TEXT("");
 }

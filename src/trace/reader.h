@@ -27,6 +27,7 @@ struct trace {
 
     /* The recording of each entity, by id; sessions are numbered from 0. */
     uint32_t *process_session, *thread_session, *device_session, *queue_session;
+    uint32_t *meta_session; /* by row of meta */
     uint32_t session_count;
 
     size_t writer_count;
@@ -74,6 +75,8 @@ static inline struct text trace_text(const struct trace *trace, uint32_t string)
 }
 /* The first meta value of that key; empty when there is none. */
 struct text trace_meta(const struct trace *trace, const char *key);
+/* The first of that key in one recording. */
+struct text trace_session_meta(const struct trace *trace, uint32_t session, const char *key);
 /* The sum of that key's values as integers, over all writers. */
 int64_t trace_meta_sum(const struct trace *trace, const char *key);
 

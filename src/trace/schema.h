@@ -20,7 +20,15 @@
 
 #define META_COLUMNS(X) X(key, STRING) X(value, STRING)
 
-#define PROCESS_COLUMNS(X) X(pid, U64) X(name, STRING) X(host, STRING)
+/* rank, local_rank, world_size: decimal, as the launcher of a distributed job assigned them; "" =
+ * unknown */
+#define PROCESS_COLUMNS(X)                                                                         \
+    X(pid, U64)                                                                                    \
+    X(name, STRING)                                                                                \
+    X(host, STRING)                                                                                \
+    X(rank, STRING)                                                                                \
+    X(local_rank, STRING)                                                                          \
+    X(world_size, STRING)
 
 #define THREAD_COLUMNS(X) X(process, PROCESS) X(tid, I64) X(name, STRING)
 

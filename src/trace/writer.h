@@ -87,6 +87,7 @@ TRACE_TABLES(SCHEMA_WRITE)
  * use */
 #define META_FRAGMENTED "memory.fragmented."
 #define META_RANK "rank"
+#define META_FILE_RANK "source.rank" /* from the name of the file, where nothing else has it */
 #define META_WORLD_SIZE "world_size"
 /* Totals of hardware counters: "counter.cycles" of all processes, "counter.4711.cycles" of one. */
 #define META_COUNTER "counter."

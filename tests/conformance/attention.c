@@ -78,6 +78,86 @@ static void check(enum ridge_dtype dtype, struct shape s, bool causal, enum layo
     case_end();
 }
 
+/* What hides keys: lengths by sequence, a window, a mask added to the scores. */
+struct hiding {
+    bool causal;
+    int64_t window;
+    bool lengths, mask;
+};
+
+static ridge_tensor *lengths_tensor(int64_t batch, int64_t keys) {
+    struct array lengths = array_make(SIZES(batch));
+    for (int64_t i = 0; i < batch; i++)
+        lengths.values[i] = (double)(i ? keys * 2 / 3 : keys - 3);
+    return array_tensor(&lengths, RIDGE_I32, CONTIGUOUS);
+}
+
+static void check_hidden(enum ridge_dtype dtype, struct shape s, struct hiding hiding) {
+    if (!case_begin("attention %s hidden queries %lld keys %lld width %lld causal %d window %lld "
+                    "lengths %d mask %d",
+                    ridge_dtype_name(dtype), (long long)s.queries, (long long)s.keys,
+                    (long long)s.width, hiding.causal, (long long)hiding.window, hiding.lengths,
+                    hiding.mask))
+        return;
+    float scale = (float)(1 / sqrt((double)s.width));
+    struct array q = array_noise(dtype, SIZES(s.batch, s.heads, s.queries, s.width), -3, 3, 81);
+    struct array k = array_noise(dtype, SIZES(s.batch, s.kv_heads, s.keys, s.width), -3, 3, 82);
+    struct array v = array_noise(dtype, SIZES(s.batch, s.kv_heads, s.keys, s.width), -1, 1, 83);
+    struct array added = array_make(SIZES(s.heads, s.queries, s.keys));
+    for (int64_t i = 0; i < added.count; i++) /* one key in four is hidden */
+        added.values[i] = noise_bits(9, (uint64_t)i) % 4 ? 0 : -INFINITY;
+    struct array expected = array_make(q.rank, q.sizes);
+    double *slack = case_memory((size_t)q.count + 1, sizeof *slack);
+    double *scores = case_memory((size_t)s.keys + 1, sizeof *scores);
+    double *seen_k = case_memory((size_t)(s.keys * s.width), sizeof *seen_k);
+    double *seen_v = case_memory((size_t)(s.keys * s.width), sizeof *seen_v);
+    for (int64_t row = 0; row < q.count / s.width; row++) {
+        int64_t query = row % s.queries, head = row / s.queries % s.heads;
+        int64_t batch = row / s.queries / s.heads, count = 0;
+        int64_t length = !hiding.lengths ? s.keys : batch ? s.keys * 2 / 3 : s.keys - 3;
+        int64_t end = hiding.causal ? length - s.queries + query + 1 : length;
+        int64_t start = hiding.window && end > hiding.window ? end - hiding.window : 0;
+        int64_t from = (batch * s.kv_heads + head / (s.heads / s.kv_heads)) * s.keys;
+        for (int64_t key = start; key < end; key++) {
+            if (hiding.mask && added.values[(head * s.queries + query) * s.keys + key] != 0)
+                continue;
+            for (int64_t i = 0; i < s.width; i++) {
+                seen_k[count * s.width + i] = k.values[(from + key) * s.width + i];
+                seen_v[count * s.width + i] = v.values[(from + key) * s.width + i];
+            }
+            count++;
+        }
+        if (count)
+            attend(q.values + row * s.width, seen_k, seen_v, count, s.width, scale, scores,
+                   expected.values + row * s.width, slack + row * s.width);
+    }
+    struct ridge_attention_mask mask = {.causal = hiding.causal, .window = hiding.window};
+    if (hiding.lengths)
+        mask.lengths = lengths_tensor(s.batch, s.keys);
+    if (hiding.mask)
+        mask.added = array_tensor(&added, dtype, PADDED);
+    expect_array(ridge_attention_masked(array_tensor(&q, dtype, CONTIGUOUS),
+                                        array_tensor(&k, dtype, CONTIGUOUS),
+                                        array_tensor(&v, dtype, CONTIGUOUS), scale, &mask),
+                 dtype, &expected, 2, slack);
+    case_end();
+}
+
+static void check_hiding(enum ridge_dtype dtype) {
+    static const struct shape some[] = {{2, 4, 2, 1, 130, 64},
+                                        {2, 3, 1, 5, 90, 16},
+                                        {2, 2, 2, 70, 100, 24},
+                                        {2, 4, 4, 1, 1500, 32}};
+    static const struct hiding ways[] = {{true, 0, true, false},
+                                         {true, 17, true, false},
+                                         {false, 0, true, true},
+                                         {true, 40, false, true}};
+    for (unsigned i = 0; i < sizeof some / sizeof some[0]; i++)
+        for (unsigned way = 0; way < sizeof ways / sizeof ways[0]; way++)
+            if (session.native || (!session.quick && i < 3) || (i == way && i < 3))
+                check_hidden(dtype, some[i], ways[way]);
+}
+
 /* Scores so large that exp of them would overflow. */
 static void check_large_scores(void) {
     if (!case_begin("attention with large scores"))
@@ -112,6 +192,7 @@ void check_attention(void) {
     if (session.quick) {
         check(RIDGE_F32, shapes[1], true, CONTIGUOUS, true);
         check(RIDGE_F32, shapes[3], true, CONTIGUOUS, true);
+        check_hiding(RIDGE_F32);
         return;
     }
     for (unsigned t = 0; t < 3; t++)
@@ -124,4 +205,7 @@ void check_attention(void) {
             check(dtypes[t], shapes[i], true, REVERSED, false);
         }
     check_large_scores();
+    for (unsigned t = 0; t < 3; t++)
+        if (session.native || t < 2)
+            check_hiding(dtypes[t]);
 }

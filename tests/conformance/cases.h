@@ -65,11 +65,15 @@ void check_layers(void);
 void check_quantized(void);
 void check_models(void);
 void check_attention(void);
+void check_indices(void);
+void check_convolutions(void);
+void check_decoding(void);
 void check_compiled(void);
 void check_random_graphs(void);
 void check_misuse(void);
 void check_misuse_of_handles(void); /* a part of the above */
 void check_large(void);
 void check_failing_memory(void);
+void check_gradients(void);
 
 #endif

@@ -219,7 +219,8 @@ static bool constants(void *context, ridge_tensor *const *in, ridge_tensor **out
 static bool model(void *context, ridge_tensor *const *in, ridge_tensor **out) {
     (void)context;
     ridge_tensor *heads = ridge_reshape(in[0], SIZES(1, 2, 37, 22));
-    ridge_tensor *q = ridge_rope(heads, 3, 10000, false);
+    ridge_tensor *places = ridge_arange(ridge_tensor_device(in[0]), RIDGE_I32, 37, 3, 1);
+    ridge_tensor *q = ridge_rope(heads, places, 10000, false);
     ridge_tensor *mixed = ridge_attention(q, ridge_tanh(heads), heads, 0.2f, true);
     out[0] = ridge_add(ridge_reshape(mixed, SIZES(37, 44)), in[0]);
     return out[0] != NULL;

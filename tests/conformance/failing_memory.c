@@ -33,7 +33,8 @@ static bool join_and_part(ridge_tensor *x) {
 static bool models(ridge_tensor *y, ridge_tensor *w) {
     const int64_t heads[4] = {1, 4, 16, 64};
     ridge_tensor *q = ridge_reshape(y, 4, heads);
-    return ridge_attention(ridge_rope(q, 0, 1e4f, false), q, q, 0.1f, true) &&
+    ridge_tensor *places = ridge_arange(ridge_tensor_device(y), RIDGE_I32, 16, 0, 1);
+    return ridge_attention(ridge_rope(q, places, 1e4f, false), q, q, 0.1f, true) &&
            ridge_linear(y, ridge_quantize(w, RIDGE_Q8_0), NULL, RIDGE_ACTIVATION_SILU) &&
            ridge_layer_norm(y, NULL, NULL, 1e-5f) && ridge_gated_mlp(y, w, w, w);
 }

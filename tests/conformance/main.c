@@ -16,11 +16,12 @@ static const struct {
     const char *name;
     void (*check)(void);
 } parts[] = {
-    PART(elementwise), PART(special_values), PART(casts),         PART(creation),
-    PART(views),       PART(joining),        PART(reductions),    PART(norms),
-    PART(matmul),      PART(layers),         PART(quantized),     PART(models),
-    PART(attention),   PART(compiled),       PART(random_graphs), PART(misuse),
-    PART(large),       PART(failing_memory),
+    PART(elementwise),    PART(special_values), PART(casts),        PART(creation),
+    PART(views),          PART(joining),        PART(reductions),   PART(norms),
+    PART(matmul),         PART(layers),         PART(quantized),    PART(models),
+    PART(attention),      PART(indices),        PART(convolutions), PART(decoding),
+    PART(compiled),       PART(random_graphs),  PART(misuse),       PART(large),
+    PART(failing_memory), PART(gradients),
 };
 
 static bool read_arguments(int count, char **arguments, const char **device, const char **part) {

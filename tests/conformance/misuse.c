@@ -102,7 +102,7 @@ static void check_null(void) {
     CASE_CHECK(!ridge_linear(x, NULL, NULL, RIDGE_ACTIVATION_NONE));
     CASE_CHECK(!ridge_gated_mlp(x, NULL, x, NULL) && !ridge_lora(x, x, NULL, x, 1));
     CASE_CHECK(!ridge_quantize(NULL, RIDGE_Q8_0) && !ridge_dequantize(NULL, RIDGE_F32));
-    CASE_CHECK(!ridge_embedding(NULL, x) && !ridge_rope(NULL, 0, 1, false));
+    CASE_CHECK(!ridge_embedding(NULL, x) && !ridge_rope(NULL, x, 1, false));
     CASE_CHECK(!ridge_attention(x, NULL, x, 1, false) && !ridge_token_shift(x, NULL, NULL));
     CASE_CHECK(!ridge_wkv7(x, x, x, x, x, x, NULL, NULL));
     CASE_CHECK(strstr(ridge_error_message(), "ridge_add") && strstr(ridge_error_message(), "[5]"));
@@ -189,7 +189,8 @@ static void check_matrices(void) {
     enum ridge_activation none = RIDGE_ACTIVATION_NONE;
     REFUSED(ridge_matmul(x, x), "ridge_matmul", "[3, 64]");
     REFUSED(ridge_matmul(x, half), "ridge_matmul", "f16", "ridge_cast");
-    REFUSED(ridge_matmul(zeros(RIDGE_F32, SIZES(64)), w), "ridge_matmul", "[64]");
+    REFUSED(ridge_matmul(zeros(RIDGE_F32, SIZES(63)), w), "ridge_matmul", "[63]");
+    REFUSED(ridge_matmul(zeros(RIDGE_F32, 0, NULL), w), "ridge_matmul", "scalar");
     REFUSED(ridge_matmul(zeros(RIDGE_I32, SIZES(3, 64)), w), "ridge_matmul", "i32");
     REFUSED(ridge_matmul(zeros(RIDGE_F32, SIZES(2, 3, 64)), zeros(RIDGE_F32, SIZES(3, 64, 5))),
             "ridge_matmul", "[2, 3, 64]", "[3, 64, 5]");
@@ -221,10 +222,19 @@ static void check_modeling(void) {
     REFUSED(ridge_embedding(table, table), "ridge_embedding", "i32", "[10, 4]");
     REFUSED(ridge_embedding(zeros(RIDGE_F32, SIZES(10)), zeros(RIDGE_I32, SIZES(2))),
             "ridge_embedding", "[10]");
-    REFUSED(ridge_rope(table, 0, 1e4f, false), "ridge_rope", "[10, 4]");
-    REFUSED(ridge_rope(zeros(RIDGE_F32, SIZES(1, 1, 1, 3)), 0, 1e4f, false), "ridge_rope", "even");
-    REFUSED(ridge_rope(x, 0, 0, false), "ridge_rope", "base");
-    REFUSED(ridge_rope(x, INT64_MAX - 3, 1e4f, false), "ridge_rope", "position");
+    ridge_tensor *places = zeros(RIDGE_I32, SIZES(5));
+    REFUSED(ridge_rope(table, places, 1e4f, false), "ridge_rope", "[10, 4]");
+    REFUSED(ridge_rope(zeros(RIDGE_F32, SIZES(1, 1, 1, 3)), places, 1e4f, false), "ridge_rope",
+            "even");
+    REFUSED(ridge_rope(x, places, 0, false), "ridge_rope", "base");
+    REFUSED(ridge_rope(x, zeros(RIDGE_I32, SIZES(6)), 1e4f, false), "ridge_rope", "6");
+    REFUSED(ridge_rope(x, zeros(RIDGE_F32, SIZES(5)), 1e4f, false), "ridge_rope", "i32");
+    struct ridge_attention_mask mask = {.window = 3};
+    REFUSED(ridge_attention_masked(x, x, x, 1, &mask), "ridge_attention", "window");
+    mask = (struct ridge_attention_mask){.lengths = table};
+    REFUSED(ridge_attention_masked(x, x, x, 1, &mask), "ridge_attention", "lengths");
+    mask = (struct ridge_attention_mask){.added = places};
+    REFUSED(ridge_attention_masked(x, x, x, 1, &mask), "ridge_attention", "mask");
     REFUSED(ridge_attention(x, k, k, 1, false), "ridge_attention", "4", "3");
     REFUSED(ridge_attention(x, table, k, 1, false), "ridge_attention", "[10, 4]");
     REFUSED(ridge_attention(zeros(RIDGE_F32, SIZES(1, 3, 7, 8)), k, k, 1, true), "ridge_attention",

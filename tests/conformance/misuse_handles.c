@@ -81,7 +81,7 @@ static bool keeps(void *context, ridge_tensor *const *in, ridge_tensor **out) {
     X(ridge_dequantize, ridge_dequantize(t, RIDGE_F32))                                            \
     X(ridge_embedding, ridge_embedding(t, good.whole))                                             \
     X(ridge_embedding_indices, ridge_embedding(good.x, t))                                         \
-    X(ridge_rope, ridge_rope(t, 0, 1e4f, false))                                                   \
+    X(ridge_rope, ridge_rope(t, good.x, 1e4f, false))                                              \
     X(ridge_attention, ridge_attention(t, good.heads, good.heads, 1, false))                       \
     X(ridge_attention_v, ridge_attention(good.heads, good.heads, t, 1, false))                     \
     X(ridge_wkv7, ridge_wkv7(t, good.heads, good.heads, good.heads, good.heads, good.heads,        \

@@ -59,8 +59,34 @@ static void check_rope(enum ridge_dtype dtype, enum layout layout, int64_t width
             /* Angles are as exact as f32 needs up to positions of about 2^24. */
             slack[first] = slack[second] = (fabs(a) + fabs(b)) * 6 * 0x1p-24;
         }
-    expect_array(ridge_rope(array_tensor(&x, dtype, layout), start, base, interleaved), dtype,
+    ridge_tensor *positions = ridge_arange(session.device, RIDGE_I32, 5, (double)start, 1);
+    expect_array(ridge_rope(array_tensor(&x, dtype, layout), positions, base, interleaved), dtype,
                  &expected, 1, slack);
+    case_end();
+}
+
+/* Each sequence of a batch has its own positions, in any order. */
+static void check_rope_positions(enum ridge_dtype dtype) {
+    if (!case_begin("rope %s with positions by sequence", ridge_dtype_name(dtype)))
+        return;
+    enum { WIDTH = 20 };
+    static const double places[2][4] = {{7, 8, 9, 3}, {100000, 0, -5, 12}};
+    struct array x = array_noise(dtype, SIZES(2, 3, 4, WIDTH), -2, 2, 43);
+    struct array expected = array_make(x.rank, x.sizes), at = array_make(SIZES(2, 4));
+    double *slack = case_memory((size_t)x.count, sizeof *slack);
+    memcpy(at.values, places, sizeof places);
+    for (int64_t row = 0; row < 2 * 3 * 4; row++)
+        for (int64_t i = 0; i < WIDTH / 2; i++) {
+            int64_t first = row * WIDTH + i, second = first + WIDTH / 2;
+            double angle = places[row / 12][row % 4] * pow(500000, -(double)i / (WIDTH / 2));
+            double a = x.values[first], b = x.values[second];
+            expected.values[first] = a * cos(angle) - b * sin(angle);
+            expected.values[second] = a * sin(angle) + b * cos(angle);
+            slack[first] = slack[second] = (fabs(a) + fabs(b)) * 6 * 0x1p-24;
+        }
+    expect_array(ridge_rope(array_tensor(&x, dtype, CONTIGUOUS),
+                            array_tensor(&at, RIDGE_I32, TRANSPOSED), 500000, false),
+                 dtype, &expected, 1, slack);
     case_end();
 }
 
@@ -176,6 +202,7 @@ static void check_type(enum ridge_dtype dtype) {
         check_rope(dtype, PADDED, 2, 131072, interleaved);
         check_rope(dtype, REVERSED, 128, 7, interleaved);
     }
+    check_rope_positions(dtype);
     check_wkv7(dtype, 9, 64);
     check_wkv7(dtype, 3, 16);
     for (int mixed = 0; mixed < 2; mixed++) {

@@ -13,7 +13,6 @@ enum cancelling {
     NOTHING,
     WITH_X,       /* 1 + erf(x) and the like, times x */
     WITH_PRODUCT, /* x * y + z: the product may be rounded or not */
-    WITH_QUOTIENT /* x - floor(x / y) * y: next to a whole quotient it is off by y */
 };
 static const struct {
     const char *name;
@@ -21,7 +20,7 @@ static const struct {
     enum cancelling cancelling;
 } bounds[] = {
     {"add", 0.5, NOTHING},       {"sub", 0.5, NOTHING},        {"mul", 0.5, NOTHING},
-    {"div", 2.5, NOTHING},       {"mod", 1, WITH_QUOTIENT},    {"pow", 16, NOTHING},
+    {"div", 2.5, NOTHING},       {"mod", 0.5, NOTHING},        {"pow", 16, NOTHING},
     {"square", 0.5, NOTHING},    {"reciprocal", 2.5, NOTHING}, {"sin", 4, NOTHING},
     {"cos", 4, NOTHING},         {"tan", 5, NOTHING},          {"exp", 3, NOTHING},
     {"log", 3, NOTHING},         {"log1p", 2, NOTHING},        {"sqrt", 3, NOTHING},
@@ -52,6 +51,12 @@ static int64_t integer_modulo(int64_t x, int64_t y) {
     return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
+static double modulo_by_hand(double x, double y) {
+    double rest = fmod(x, y);
+    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+#define MOD(x, y) modulo_by_hand(x, y)
 #define TRUTH(comparison) ((int64_t)(comparison))
 #define SELECT(t, a, b) ((t) != 0 ? (a) : (b))
 #define ISELECT(t, a, b) ((t) != 0 ? (a) : (b))
@@ -146,13 +151,6 @@ const struct row rows[] = {ELEMENTWISE_OPS(ROW)};
 const unsigned row_count = sizeof rows / sizeof rows[0];
 
 /* ---- By hand ---- */
-
-static double modulo_by_hand(double x, double y) {
-    if (isinf(y))
-        return NAN; /* the table's floor(x / y) * y is then 0 times infinity */
-    double rest = fmod(x, y);
-    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-}
 
 static double with_nan(double x, double y, double result) {
     return isnan(x) || isnan(y) ? NAN : result;
@@ -290,11 +288,6 @@ double row_slack(const struct row *row, double x, double y, double z) {
         return size_of(x) > 20 ? 0 : bounds[bound].ulps * 0x1p-24 * size_of(x);
     case WITH_PRODUCT:
         return 0x1p-24 * size_of(x * y);
-    case WITH_QUOTIENT: {
-        double quotient = x / y, off = fabs(quotient - nearbyint(quotient));
-        bool next_to_whole = off != 0 && off <= 0x1p-21 * (1 + fabs(quotient));
-        return 4 * 0x1p-24 * (size_of(x) + size_of(y)) + (next_to_whole ? size_of(y) : 0);
-    }
     default:
         return 0;
     }

@@ -4,7 +4,7 @@
 #   BUILD=build tests/conformance/run.sh
 #
 # A device that compiles its kernels is given the quick set, because the first run compiles them all;
-# `build/conformance opencl` alone runs everything. Vulkan has a few parts of it, under the validation
+# `build/conformance opencl` alone runs everything. Vulkan has two parts of it, under the validation
 # layer where it is installed: a message of the layer is a failure. tests/long/vulkan runs all. Prints
 # what failed, what was skipped and why, and at last `N passed, N failed, N skipped`.
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -20,7 +20,7 @@ if ls /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json > /dev/
 else
     validation=
 fi
-for row in cpu: opencl: vulkan:casts vulkan:views vulkan:matmul vulkan:quantized vulkan:attention cuda:; do
+for row in cpu: opencl: vulkan:casts vulkan:matmul cuda:; do
     device=${row%:*} part=${row#*:}
     case $device in cpu) quick= ;; *) quick=--quick ;; esac
     if [ -n "$part" ]; then

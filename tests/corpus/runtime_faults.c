@@ -55,9 +55,9 @@ static bool numbered(void *context, ridge_tensor *const *inputs, ridge_tensor **
 static bool prepare_base(struct run *run) {
     int64_t width = size(run, 2048, 32), rows = size(run, 2048, 8);
     run->x = matrix(run, RIDGE_BF16, rows, width);
-    run->gate = matrix(run, RIDGE_BF16, width, 4 * width);
-    run->up = matrix(run, RIDGE_BF16, width, 4 * width);
-    run->down = matrix(run, RIDGE_BF16, 4 * width, width);
+    run->gate = matrix(run, RIDGE_BF16, 4 * width, width);
+    run->up = matrix(run, RIDGE_BF16, 4 * width, width);
+    run->down = matrix(run, RIDGE_BF16, width, 4 * width);
     run->base = ridge_compile(gated_mlp, run, &run->x, 1, 1);
     return run->base != NULL;
 }
@@ -260,8 +260,8 @@ static bool prepare_lora(struct run *run) {
     int64_t width = size(run, run->amount, 32), rank = 16;
     run->x = matrix(run, RIDGE_BF16, size(run, 4096, 8), width);
     run->weights = matrix(run, RIDGE_BF16, width, width);
-    run->low_a = matrix(run, RIDGE_BF16, width, rank);
-    run->low_b = matrix(run, RIDGE_BF16, rank, width);
+    run->low_a = matrix(run, RIDGE_BF16, rank, width);
+    run->low_b = matrix(run, RIDGE_BF16, width, rank);
     run->lora = ridge_compile(lora, run, &run->x, 1, 1);
     return run->lora != NULL;
 }

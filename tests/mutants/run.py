@@ -29,7 +29,7 @@ import mutate  # noqa: E402
 
 FOLDERS = ["analysis", "whatif", "diagnose", "import", "trace", "spool", "record"]
 SUITES = ["tests/truth/run.sh", "tests/probe/run.sh", "tests/opencl/run.sh", "tests/vulkan/run.sh",
-          "tests/compare/run.sh", "tests/corpus/run.sh"]
+          "tests/compare/run.sh", "tests/corpus/run.sh", "tests/xctrace/run.sh"]
 PARTS = {"tests/fuzz/run.sh": ["damaged", "ablated_kineto", "ablated_nsys", "ablated_perfetto", "ablated_rpd",
                                "ablated_xctrace", "ablated_xplane", "report"],
          "tests/faults/run.sh": ["report-text", "report-imported", "whatif", "info-json", "export-sqlite", "import-ridge",
@@ -118,9 +118,20 @@ class Build:
         self.jobs = jobs
         self.compiler = os.environ.get("CC", "cc").split()
         self.flags = os.environ["MUTANT_FLAGS"].split() + ["-O1", "-w", f"-I{HERE}"]
+        self.traps = self.accepted(["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"])
+        self.leaks = self.accepted(["-fsanitize=leak"])
         self.libraries = os.environ["MUTANT_LIBRARIES"].split()
         with open(os.path.join(HERE, "mutate.py"), "rb") as file:
             self.generator = file.read()
+
+    def accepted(self, flags):
+        """The flags, if a program with them runs here. Leaks cannot be found where ptrace is not allowed."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "program")
+            made = subprocess.run([*self.compiler, *flags, "-x", "c", "-o", program, "-"], capture_output=True,
+                                  input=b"int main(void) { return 0; }")
+            runs = made.returncode == 0 and subprocess.run([program], capture_output=True).returncode == 0
+        return flags if runs else []
 
     def each(self, function, sources):
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
@@ -162,18 +173,22 @@ class Build:
         source.sites = [site for site in source.sites if site.id not in rejected]
 
     def rejected(self, source, known):
-        text = self.text(source, [site for site in source.sites if site.id not in known])
+        """The sites of the compiler's errors. gcc names no column in a long line, so each site begins one."""
+        text = self.text(source, [site for site in source.sites if site.id not in known]).split("\n", 2)[2]
+        text = '#include "mutant.h"\n' + re.sub(r"mutant_(?:is|differs)\(", r"\n\g<0>", text)
         command = ["gcc", *self.flags[:-2], f"-I{HERE}", *REJECTED, "-fsyntax-only", "-fmax-errors=0",
                    "-fno-diagnostics-show-caret", "-fdiagnostics-column-unit=byte",
                    self.put(source, ".check.c", text)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True,
                               env={**os.environ, "LC_ALL": "C"})
         lines, found, unclear = text.encode().split(b"\n"), set(), None
-        for match in re.finditer(r"\.c:(\d+):(\d+): (error: .*|warning: pointer.*type mismatch|"
+        for match in re.finditer(r"\.check\.c:(\d+):(\d+): (error: .*|warning: pointer.*type mismatch|"
                                  r"note: in expansion of macro)", done.stderr):
             if match[3].startswith("note") and not unclear:
                 continue
-            numbers = re.findall(rb"mutant_(?:is|differs)\((\d+)(?:\) \?|,)", lines[int(match[1]) + 1][:int(match[2]) + 1])
+            before = b"\n".join([*lines[:int(match[1]) - 1], lines[int(match[1]) - 1][:int(match[2]) + 1]])
+            line = re.split(rb"\n(?!mutant_)", before)[-1]
+            numbers = re.findall(rb"mutant_(?:is|differs)\((\d+)(?:\) \?|,)", line)
             found |= set(map(int, numbers[-1:]))
             unclear = None if numbers else match[0]
         if done.returncode != 0 and not found - known:
@@ -181,11 +196,11 @@ class Build:
         return found - known
 
     def compile(self, source):
-        text = self.text(source, source.sites)
+        text = self.text(source, source.sites) + f"/* {' '.join(self.traps)} */\n"
         if self.get(source, ".built") == text:
             return
         path = self.put(source, ".c", text)
-        self.run([*self.compiler, *self.flags, "-c", "-o", path[:-2] + ".o", path])
+        self.run([*self.compiler, *self.flags, *self.traps, "-c", "-o", path[:-2] + ".o", path])
         self.put(source, ".built", text)
 
     def run(self, command):
@@ -206,7 +221,7 @@ class Build:
         self.run([*self.compiler, *self.flags, "-c", "-o", switch, os.path.join(HERE, "mutant.c")])
         programs = {"ridge": "MUTANT_RIDGE", "unit": "MUTANT_UNIT", "fuzz-driver": "MUTANT_FUZZ"}
         for name, variable in programs.items():
-            self.run([*self.compiler, "-o", os.path.join(self.folder, name), switch,
+            self.run([*self.compiler, *self.leaks, "-o", os.path.join(self.folder, name), switch,
                       *self.objects(variable, sources), *self.libraries])
         for name in ("libridge-memory.so", "dependencies.mk"):
             if os.path.exists(os.path.join(self.project, name)):
@@ -240,7 +255,8 @@ class Suite:
         self.environment.update(
             LC_ALL="C", NO_COLOR="1", TZ="UTC", RIDGE=os.path.join(build.folder, "ridge"),
             TESTS=os.path.join(ROOT, "tests"), BUILD=build.folder, RIDGE_FIXTURES=absent, FIXTURES=absent,
-            RIDGE_CACHE=os.path.join(build.folder, "cache"), RIDGE_PAGER="cat", PYTHONDONTWRITEBYTECODE="1")
+            RIDGE_CACHE=os.path.join(build.folder, "cache"), RIDGE_PAGER="cat", PYTHONDONTWRITEBYTECODE="1",
+            MALLOC_PERTURB_="165", LSAN_OPTIONS="exitcode=99:print_suppressions=0")
         self.tests = self.unit_tests() + self.scripts()
 
     def unit_tests(self):

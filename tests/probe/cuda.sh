@@ -180,6 +180,88 @@ cuda_replay() {
         grep '^0 \(kernel\|copy\|set\) ' "$scratch/seen" | sort | diff - "$here/cupti-13.0.seen" &&
         seen 'cuda .* waits=1 allocations=5 .*'
 }
+# attach COUNT PROGRAM [ARGUMENT...]: records a running program COUNT times; it ends as without that, and
+# keeps no thread, descriptor or mapping of a recording. The first one loads the probe.
+attach() {
+    local times=$1 i k pid facts first=
+    shift
+    attached_to() { echo "$(ls "/proc/$pid/task" | wc -l) $(ls "/proc/$pid/fd" | wc -l) $(wc -l < "/proc/$pid/maps")"; }
+    RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib "$@" 2>&1 &
+    pid=$!
+    sleep 0.5
+    for ((i = 0; i < times; i++)); do
+        rm -f "$scratch/attached.ridge"
+        RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --duration ${duration:-0.3} --sample-rate 99 \
+            -o "$scratch/attached.ridge" || break
+        for ((k = 0; k < 100; k++)); do # the probe's thread ends last
+            facts=$(attached_to)
+            [ "${facts%% *}" = 5 ] && break
+            sleep 0.1
+        done
+        [ -n "$first" ] || first=$facts
+        [ "$facts" = "$first" ] || { echo "threads, descriptors and mappings: $facts, not $first"; break; }
+    done
+    kill -TERM $pid
+    wait $pid && [ $i = $times ] || { echo "status $?, $i times"; return 1; }
+    ! ls "${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}}"/ridge-spool-*/"$pid"-* 2> /dev/null
+}
+attached_cuda() {
+    attach "${ATTACH:-3}" "$scratch/cuda_target" attached 20 &&
+        "$build/ridge" info "$scratch/attached.ridge" > "$scratch/attached.info" &&
+        "$build/ridge" report "$scratch/attached.ridge" --json > "$scratch/attached.json" &&
+        grep -q '"kernel_count": *[1-9]' "$scratch/attached.json" && ! grep -q 'cuda.missing' "$scratch/attached.info"
+}
+# Without CUDA nothing is loaded into the program.
+attached_cpu() {
+    attach "${ATTACH:-3}" "$scratch/cuda_target" attached_cpu && "$build/ridge" report "$scratch/attached.ridge" --json > "$scratch/attached.json"
+}
+# The program has 5 threads.
+wait_for_session() {
+    local k
+    for ((k = 0; k < 200; k++)); do
+        [ -z "$(ls "/proc/$1/task" | sed -n 6p)" ] || break
+        sleep 0.05
+    done
+}
+# A second recorder of the same process is refused, and the first goes on.
+attached_twice() {
+    local pid first second
+    RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib "$scratch/cuda_target" attached 20 &
+    pid=$!
+    sleep 0.5
+    rm -f "$scratch"/attached*.ridge
+    RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --no-sampling -o "$scratch/attached.ridge" > "$scratch/first" 2>&1 &
+    first=$!
+    wait_for_session $pid
+    RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --duration 0.1 -o "$scratch/attached2.ridge" > "$scratch/second" 2>&1
+    kill -TERM $first # bash ignores SIGINT in what runs in the background
+    wait $first || { cat "$scratch/first"; return 1; }
+    kill -TERM $pid
+    wait $pid || { echo "status $?"; return 1; }
+    cat "$scratch/first" "$scratch/second"
+    grep -q 'recorded .* kernels' "$scratch/first" && grep -q 'it is being recorded already' "$scratch/second"
+}
+# A recorder that is killed: the probe ends its session by itself, and another one can attach.
+attached_and_killed() {
+    local pid first i
+    RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib "$scratch/cuda_target" attached 20 &
+    pid=$!
+    sleep 0.5
+    rm -f "$scratch"/attached*.ridge
+    RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --no-sampling -o "$scratch/attached.ridge" 2> /dev/null &
+    first=$!
+    wait_for_session $pid
+    kill -KILL $first
+    wait $first
+    for ((i = 0; i < 300; i++)); do
+        [ "$(ls /proc/$pid/task | wc -l)" = 5 ] && break
+        sleep 0.1
+    done
+    RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --duration 0.5 -o "$scratch/attached2.ridge" > "$scratch/second" 2>&1
+    cat "$scratch/second"
+    kill -TERM $pid
+    wait $pid && grep -q 'recorded .* kernels' "$scratch/second"
+}
 
 if [ "$(uname -s)" != Linux ]; then
     skip "CUDA: not Linux"
@@ -232,4 +314,14 @@ else
     check "CUDA: CUPTI is not for this user" cuda_refused
     check "CUDA: CUPTI is missing" cuda_missing
     check "CUDA: what a real CUPTI delivered" cuda_replay
+    if [ -n "${SAN:-}" ]; then
+        skip "attaching: a sanitizer's runtime is not in the program"
+    elif [ "$(uname -m)" != x86_64 ] && [ "$(uname -m)" != aarch64 ]; then
+        skip "attaching: not for this processor"
+    else
+        check "attaching to a program with CUDA" attached_cuda
+        check "attaching to a program without CUDA" attached_cpu
+        check "attaching twice at a time" attached_twice
+        check "attaching, and the recorder is killed" attached_and_killed
+    fi
 fi

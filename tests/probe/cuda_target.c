@@ -6,13 +6,16 @@
  * possible and all kernels have run.
  */
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -332,6 +335,112 @@ static void for_a_second(void) {
     require_launched(20 * (unsigned)count);
 }
 
+/* Everything that an attached recorder could disturb, until SIGTERM: waits of all kinds are neither
+ * interrupted nor shortened, timers tick, allocators work, and every launch counts. */
+static volatile sig_atomic_t ticks, terminated;
+static unsigned launched;
+
+static void on_tick(int number) {
+    (void)number;
+    ticks++;
+}
+static void on_term(int number) {
+    (void)number;
+    terminated = 1;
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void *wait_in_poll(void *nothing) {
+    while (!terminated) {
+        double before = seconds();
+        require(poll(NULL, 0, 40) == 0, "poll() is not interrupted");
+        require(seconds() - before >= 0.0399, "poll() waits long enough");
+        before = seconds();
+        struct timespec time = {.tv_nsec = 30000000};
+        require(nanosleep(&time, NULL) == 0, "nanosleep() is not interrupted");
+        require(seconds() - before >= 0.0299, "nanosleep() waits long enough");
+    }
+    return nothing;
+}
+
+static int pipes[2];
+static void *wait_in_read(void *nothing) {
+    char byte;
+    require(read(pipes[0], &byte, 1) == 1 && byte == 'x', "read() is not interrupted");
+    return nothing;
+}
+
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+static void *wait_in_condition(void *nothing) {
+    pthread_mutex_lock(&held);
+    while (!terminated) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 50000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&never, &held, &until);
+    }
+    pthread_mutex_unlock(&held);
+    return nothing;
+}
+
+static void *allocate(void *nothing) {
+    unsigned size = 1;
+    while (!terminated) {
+        unsigned char *bytes = malloc(size % 200000 + 1);
+        require(bytes != NULL, "memory");
+        memset(bytes, (int)size, size % 200000 + 1);
+        free(bytes);
+        size = size * 1103515245 + 12345;
+    }
+    return nothing;
+}
+
+static void attached(void) {
+    enum { THREADS = 4 };
+    static void *(*const bodies[THREADS])(void *) = {wait_in_poll, wait_in_read, wait_in_condition,
+                                                     allocate};
+    struct itimerval timer = {{0, 3000}, {0, 3000}};
+    struct sigaction tick = {.sa_handler = on_tick, .sa_flags = SA_RESTART},
+                     term = {.sa_handler = on_term, .sa_flags = SA_RESTART};
+    pthread_t all[THREADS];
+    sigset_t own;
+    sigaction(SIGTERM, &term, NULL);
+    require(pipe(pipes) == 0, "a pipe");
+    sigemptyset(&own); /* only the main thread gets them */
+    sigaddset(&own, SIGALRM);
+    sigaddset(&own, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &own, NULL);
+    for (int i = 0; i < THREADS; i++)
+        require(pthread_create(&all[i], NULL, bodies[i], NULL) == 0, "a thread");
+    sigaction(SIGALRM, &tick, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &own, NULL);
+    while (!terminated) {
+        double sum = 0;
+        if (kernel) {
+            launch(count);
+            launched += (unsigned)count;
+        }
+        for (int i = 1; i < 20000; i++)
+            sum += 1.0 / i;
+        require(sum > 10.48 && sum < 10.481, "a sum");
+    }
+    require(write(pipes[1], "x", 1) == 1, "a byte");
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(all[i], NULL);
+    require(ticks > 0, "a timer");
+    if (kernel)
+        require_launched(launched);
+}
+
 /* What a real CUPTI delivered comes with the wait. */
 static void replay(void) {
     launch(0);
@@ -367,10 +476,15 @@ static const struct scenario {
     {"lasting_profiler", lasting_profiler},
     {"restless_profiler", restless_profiler},
     {"for_a_second", for_a_second},
+    {"attached", attached},
 };
 
 int main(int argc, char **argv) {
     count = argc > 2 ? atoi(argv[2]) : 1000;
+    if (argc > 1 && strcmp(argv[1], "attached_cpu") == 0) {
+        attached();
+        return 0;
+    }
     load_framework();
     start();
     for (size_t i = 0; i < ARRAY_COUNT(scenarios); i++)

@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
 # Records Vulkan programs with `ridge record` and compares the recording with what they count.
 #
-#   BUILD=build [CC=cc] [SAN=...] [PYTHON=python3] tests/vulkan/run.sh
+#   BUILD=build [CC=cc] [SAN=...] [PYTHON=python3] [RIDGE_VULKAN_CLIENTS=FOLDER] tests/vulkan/run.sh
 #
 # tests/vulkan/target.c has the programs; what they print must be the same with and without ridge. They run on
-# tests/vulkan/standin.c, and on a Vulkan driver (lavapipe) where there is one. The validation layers, wgpu-py
-# and ncnn are used where they are installed. Ends with `N passed, N failed, N skipped`.
+# tests/vulkan/standin.c, and on a Vulkan driver (lavapipe) where there is one. The validation layers are used
+# where they are installed, and so are real programs: wgpu-py and ncnn, and those that tests/vulkan/get-clients
+# has put into FOLDER. Their dispatches are counted by tests/vulkan/counter.c, a layer beside ridge's. Ends with
+# `N passed, N failed, N skipped`.
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=${BUILD:-build}
 case $build in /*) ;; *) build=$root/$build ;; esac
 ridge=$build/ridge
+clients=${RIDGE_VULKAN_CLIENTS:-}
 python=${PYTHON:-python3}
+[ ! -x "$clients/python/bin/python" ] || python=$clients/python/bin/python
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ridge-vulkan.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export LC_ALL=C ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0:handle_segv=0
@@ -74,7 +78,7 @@ has_copies() {
     is "$(counted copies)" "SELECT count(*) FROM activity WHERE kind = 'copy'" &&
         is "$(counted fills)" "SELECT count(*) FROM activity WHERE kind = 'set'"
 }
-has_calls() { is "$1" "SELECT count(*) FROM call WHERE name = '$2'"; }
+has_calls() { is "$1" "SELECT count(*) FROM call WHERE name LIKE '$2'"; }
 nothing_lost() { grep -qx 'lost      nothing' "$scratch/summary" || { cat "$scratch/summary"; false; }; }
 # Every activity belongs to a submission and starts after it, within the error of the clocks; those of a
 # queue do not overlap.
@@ -128,6 +132,7 @@ with_labels() {
 }
 with_own_queries() { target 0 own-queries 20 && is_complete && has_calls 20 vkGetQueryPoolResults; }
 in_threads() { target 0 threads 20 && is_complete; }
+with_empty_path() { VK_LAYER_PATH='' target 0 steps 5 && is_complete; }
 with_own_clock() {
     cat > "$scratch/own-clock" << END
 RIDGE_PROBE=\$RIDGE_PROBE,vulkan_clock=own exec "\$@"
@@ -166,16 +171,34 @@ END
     done
     options="--env VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation" run_both 0 "$scratch/target" steps 20
 }
-# python SOURCE: with and without ridge; skipped when it ends with 77.
-with_wgpu() {
+# client COMMAND...: a program that others wrote prints the same with and without ridge, and the recording has the
+# dispatches and submissions that a layer above the probe counts. Skipped when it ends with 77.
+client() {
     [ -z "${SAN:-}" ] || cannot "the probe has a sanitizer in it" || return 1
-    run_both 0 "$python" "$here/wgpu_program.py" && has_kernels && is_sound
+    options='--vulkan dispatch' VK_ADD_LAYER_PATH=$scratch/counter VK_INSTANCE_LAYERS=VK_LAYER_test_counter \
+        COUNTER_OUTPUT=$scratch/counted run_both 0 "$@" && is_sound || return 1
+    has_calls "$(awk '$2 == "submits" { print $3 }' "$scratch/counted")" 'vkQueueSubmit%' &&
+        is "$(awk '$2 == "dispatches" { print $3 }' "$scratch/counted")" \
+            "SELECT count(*) FROM activity WHERE kind = 'kernel'"
 }
-with_ncnn() {
-    [ -z "${SAN:-}" ] || cannot "the probe has a sanitizer in it" || return 1
-    run_both 0 "$python" "$here/ncnn_program.py" && nothing_lost &&
-        [ "$(value "SELECT count(*) FROM activity WHERE kind = 'kernel'")" -ge 60 ]
+# program_of CLIENT: in $clients
+program_of() {
+    [ -n "$clients" ] || cannot "RIDGE_VULKAN_CLIENTS is not set (see tests/vulkan/get-clients)" || return 1
+    [ -e "$clients/$1" ] || cannot "not in RIDGE_VULKAN_CLIENTS"
 }
+with_wgpu() { client "$python" "$here/wgpu_program.py" && has_kernels; }
+# It loads the driver itself: the loader of its recording finds the counter, alone it finds none.
+with_ncnn() { client "$python" "$here/ncnn_program.py"; }
+with_ggml() {
+    program_of ggml && client "$(command -v "$python")" "$here/ggml_program.py" "$clients/ggml" 5 &&
+        is 120 "SELECT count(*) FROM activity WHERE kind = 'kernel'" &&
+        is 60 "SELECT count(*) FROM activity WHERE name LIKE 'mul_mat_vec_f16%'" &&
+        [ "$(value "SELECT count(*) FROM range WHERE name LIKE 'MUL_MAT%'")" -ge 60 ]
+}
+with_rwkv() {
+    program_of rwkv && client "$clients/rwkv" 6 && is 0 "SELECT count(*) FROM activity WHERE kind = 'kernel' AND name IS NULL"
+}
+with_cubecl() { program_of cubecl && client "$clients/cubecl" 6 && has_kernels; }
 
 # ---- The stand-in ----
 
@@ -220,6 +243,13 @@ ${CC:-cc} -O1 -g -std=gnu11 -Wall -Wextra -Werror ${SAN:+-fsanitize=$SAN} -I"$ro
 mkdir "$scratch/lib" && ${CC:-cc} -O1 -g -std=gnu11 -Wall -Wextra -Werror -I"$root/src" -fPIC -shared \
     -Wl,-soname,libvulkan.so.1 -o "$scratch/lib/libvulkan.so.1" "$here/standin.c" -ldl ||
     { echo "FAILED tests/vulkan/standin.c does not compile"; failed=1; finish; }
+mkdir "$scratch/counter" && ${CC:-cc} -O1 -g -std=gnu11 -Wall -Wextra -Werror -I"$root/src" -fPIC -shared \
+    -fvisibility=hidden -o "$scratch/counter/libcounter.so" "$here/counter.c" ||
+    { echo "FAILED tests/vulkan/counter.c does not compile"; failed=1; finish; }
+cat > "$scratch/counter/counter.json" << END
+{"file_format_version": "1.0.0", "layer": {"name": "VK_LAYER_test_counter", "type": "GLOBAL", "api_version": "1.3.0",
+ "library_path": "$scratch/counter/libcounter.so", "implementation_version": "1", "description": "counts dispatches"}}
+END
 "$ridge" query "$root/examples/train.ridge" 'SELECT 1' > /dev/null 2>&1 || { skip "this build has no SQLite" && finish; }
 
 check "stand-in: steps of a program" with_standin in_steps
@@ -252,6 +282,7 @@ check "labels and names" with_labels
 check "the program's own timestamps" with_own_queries
 check "four threads" in_threads
 check "a driver without calibrated timestamps" with_own_clock
+check "an empty VK_LAYER_PATH" with_empty_path
 check "a killed program" when_killed
 check "a crash" when_crashed
 check "_exit" when_left
@@ -263,4 +294,7 @@ check "a limit on the length of files" with_little_memory
 check "validation layers" with_validation
 check "wgpu-py" with_wgpu
 check "ncnn" with_ncnn
+check "llama.cpp's Vulkan backend" with_ggml
+check "web-rwkv" with_rwkv
+check "CubeCL on wgpu" with_cubecl
 finish

@@ -13,6 +13,7 @@ sys.dont_write_bytecode = True
 import tables  # noqa: E402
 
 SCENARIO = os.environ.get("XCTRACE_STANDIN", "synchronous")
+MUTANT = {name: value for name, value in os.environ.items() if name == "RIDGE_MUTANT"}  # see tests/mutants
 REFUSALS = {
     "denied": "Recording failed. Not authorized to record: developer mode is disabled",
     "no-xcode": "xctrace requires Xcode to be installed. Run xcode-select to select it",
@@ -78,7 +79,7 @@ def seconds(limit):
 
 def run_launched(command, limit):
     null = subprocess.DEVNULL
-    child = subprocess.Popen(command, cwd="/", env={"PATH": "/usr/bin:/bin", "INSTRUMENTS": "1"},
+    child = subprocess.Popen(command, cwd="/", env={"PATH": "/usr/bin:/bin", "INSTRUMENTS": "1", **MUTANT},
                              stdin=null, stdout=null, stderr=null, start_new_session=True)
     signal.signal(signal.SIGINT, lambda *_: child.terminate())
     print(f"Launching process: {command[0]}.\nCtrl-C to stop the recording", flush=True)

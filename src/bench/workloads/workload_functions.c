@@ -378,8 +378,12 @@ CALL(matmul, ridge_matmul(in[0], in[1]))
 CALL(matmul_relu, ridge_matmul_activation(in[0], in[1], NULL, RIDGE_ACTIVATION_RELU))
 CALL(matmul_then_relu, ridge_relu(ridge_matmul(in[0], in[1])))
 CALL(linear, ridge_linear(in[0], in[1], NULL, RIDGE_ACTIVATION_NONE))
-CALL(lora, ridge_lora(in[0], in[1], in[2], in[3], (float)shape->numbers[0]))
-CALL(gated_mlp, ridge_gated_mlp(in[0], in[1], in[2], in[3]))
+/* Their matrices are [in, out] in memory. */
+static ridge_tensor *turned(ridge_tensor *matrix) {
+    return matrix ? ridge_transpose(matrix, 0, 1) : NULL;
+}
+CALL(lora, ridge_lora(in[0], turned(in[1]), turned(in[2]), turned(in[3]), (float)shape->numbers[0]))
+CALL(gated_mlp, ridge_gated_mlp(in[0], turned(in[1]), turned(in[2]), turned(in[3])))
 CALL(attention, ridge_attention(in[0], in[1], in[2], (float)shape->numbers[0], true))
 CALL(rmsnorm_linear, ridge_linear(ridge_rms_norm(in[0], in[1], (float)shape->numbers[0]), in[2],
                                   NULL, RIDGE_ACTIVATION_NONE))

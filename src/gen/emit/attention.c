@@ -21,10 +21,13 @@ enum attention_choice {
     VECTOR, /* elements that are loaded together where the addresses allow */
     LANES,  /* of a key (a block per query) */
     TILE,   /* queries and keys */
+    WINDOW, /* whether there is one */
+    LENGTHS,
+    MASK,
 };
 
 enum {
-    SCALARS = 15,
+    SCALARS = 21,
     WIDTH_MAX = 256,
     FEW_QUERIES = 8,
     GROUP_BYTES = 32768, /* of shared memory for combining the groups */
@@ -105,6 +108,9 @@ bool source_attention(const struct attention_work *work, const struct device_cap
     choices[WIDTH] = (int32_t)work->width;
     choices[CAUSAL] = work->causal;
     choices[VECTOR] = vector_of(work);
+    choices[WINDOW] = work->window > 0;
+    choices[LENGTHS] = work->has_lengths;
+    choices[MASK] = work->has_mask;
     if (work->queries <= FEW_QUERIES)
         plan_queries(work, device, request);
     else
@@ -117,7 +123,10 @@ bool source_attention(const struct attention_work *work, const struct device_cap
                                 work->queries,      work->keys,         scale.bits,
                                 work->q_strides[0], work->q_strides[1], work->q_strides[2],
                                 work->k_strides[0], work->k_strides[1], work->k_strides[2],
-                                work->v_strides[0], work->v_strides[1], work->v_strides[2]};
+                                work->v_strides[0], work->v_strides[1], work->v_strides[2],
+                                work->window,       work->length_stride};
+    for (unsigned i = 0; i < 4; i++)
+        scalars[17 + i] = work->mask_strides[i];
     for (unsigned i = 0; i < SCALARS; i++)
         request->scalars[i] = scalars[i];
     request->scalar_count = SCALARS;
@@ -138,20 +147,34 @@ bool source_attention_code(const struct kernel_spec *spec, const struct device_c
     source_define(out, "VECTOR", spec->choices[VECTOR]);
     source_define(out, "LANES", spec->choices[LANES]);
     source_define(out, "TILE", spec->choices[TILE]);
+    source_define(out, "WINDOWED", spec->choices[WINDOW]);
+    buffer_printf(out, "#define LENGTH(batch) %s\n",
+                  spec->choices[LENGTHS]
+                      ? "length_of(LOAD_I32(lengths, (batch) * scalars.v[16]), KEYS)"
+                      : "KEYS");
+    buffer_printf(out, "#define MASK(query, key) %s\n",
+                  spec->choices[MASK] ? "LOAD(mask, batch * scalars.v[17] + head * scalars.v[18] + "
+                                        "(query) * scalars.v[19] + (key) * scalars.v[20])"
+                                      : "0.0f");
     source_define(out, "TYPE_BYTES", (long)ridge_dtype_bytes(type, 1));
     buffer_printf(out, "#define LOAD_VECTOR(p, x) LOAD_%d(p, x, 0)\n", spec->choices[VECTOR]);
     source_section(out, embedded_attention_cl, "macros");
     source_section(out, embedded_attention_cl, tiled ? "tile_macros" : "query_macros");
-    struct source_parameter buffers[] = {
+    struct source_parameter buffers[6] = {
         {.name = "q", .dtype = type},
         {.name = "k", .dtype = type},
         {.name = "v", .dtype = type},
-        {.name = "result", .dtype = type, .stored = true},
     };
+    unsigned count = 3;
+    if (spec->choices[LENGTHS])
+        buffers[count++] = (struct source_parameter){.name = "lengths", .dtype = RIDGE_I32};
+    if (spec->choices[MASK])
+        buffers[count++] = (struct source_parameter){.name = "mask", .dtype = type};
+    buffers[count++] = (struct source_parameter){.name = "result", .dtype = type, .stored = true};
     struct source_kernel kernel = {
         .name = generated->name,
         .buffers = buffers,
-        .buffer_count = 4,
+        .buffer_count = count,
         .scalar_count = SCALARS,
         .threads = (unsigned)spec->choices[THREADS],
         .scratch_words = (unsigned)spec->choices[THREADS],

@@ -24,6 +24,7 @@
  *   SHARED_FLOATS(name, N)                the same of floats, with SHARED_LOAD16(name, i)
  *   dynamic_shared                        IN_SHARED UCHAR *, if the kernel requests it; not in GLSL
  *   BARRIER()                             all threads of the block; orders shared memory
+ *   GLOBAL_BARRIER()                      the same; also orders buffers
  *   THREAD_X THREADS_X BLOCK_X BLOCK_Y BLOCK_Z GRID_X GRID_Y GRID_Z
  *                                         unsigned; in Metal only in the kernel itself; GLSL has no
  *                                         BLOCK_Z and GRID_Z
@@ -98,6 +99,9 @@ void source_kernel_begin(struct buffer *out, const struct device_capabilities *d
                          const struct source_kernel *kernel);
 void source_kernel_body(struct buffer *out, const struct device_capabilities *device,
                         const struct source_kernel *kernel);
+
+/* random_bits() of gen/random.h. */
+void source_random_bits(struct buffer *out);
 
 /* "float", "UINT16", "int" or "UCHAR". */
 const char *source_storage(enum ridge_dtype dtype);

@@ -13,6 +13,7 @@
 /* The prelude's macros are passed by name: they are expanded when the kernel is compiled. */
 static const char random_text[] = TEXT_OF(
     RANDOM_FUNCTIONS(INLINE, CONSTANT_TABLE, CAST, int, UINT32, INT64, UINT64, LEADING_ZEROS)) "\n";
+static const char bits_text[] = TEXT_OF(RANDOM_BITS(INLINE, UINT64)) "\n";
 static const char arange_text[] = TEXT_OF(ARANGE_FUNCTIONS(INLINE, CAST, int, INT64)) "\n";
 
 /* Neighboring threads look up different rows, which CUDA's constant memory would serialize:
@@ -25,6 +26,10 @@ static const char *const language_macros[] = {
     [LANGUAGE_METAL] = "#define CONSTANT_TABLE constant\n#define LEADING_ZEROS(x) clz(x)\n",
     [LANGUAGE_GLSL] = "#define LEADING_ZEROS(x) uint(31 - findMSB(x))\n",
 };
+
+void source_random_bits(struct buffer *out) {
+    buffer_string(out, bits_text);
+}
 
 enum { THREADS = 256, BLOCKS_PER_UNIT = 16 };
 

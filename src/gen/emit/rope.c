@@ -17,7 +17,7 @@ extern const unsigned char embedded_rope_cl[];
 enum {
     THREADS = 128,
     BITS_MAX = 24, /* of a pair's number */
-    FIXED_SCALARS = 10,
+    FIXED_SCALARS = 11,
 };
 
 static unsigned bits_of(int64_t pairs) {
@@ -46,15 +46,23 @@ bool source_rope(const struct rope_work *work, const struct device_capabilities 
     request->spec.choices[0] = work->interleaved;
     request->spec.choices[1] = (int32_t)bits;
     int64_t lines = work->batch * work->heads, places = work->tokens * pairs;
-    /* Heads share an angle as long as enough threads remain. */
+    /* Heads of a batch share an angle as long as enough threads remain. */
     int64_t shared = 1;
     double threads = (double)lines * (double)places;
-    while (shared < lines && shared < 16 &&
+    while (shared < 16 && work->heads % (2 * shared) == 0 &&
            threads / (double)shared > 2048.0 * device->compute_units)
         shared *= 2;
-    int64_t fixed[FIXED_SCALARS] = {
-        work->heads,      work->tokens,     work->width, pairs, work->strides[0],
-        work->strides[1], work->strides[2], work->start, lines, shared};
+    int64_t fixed[FIXED_SCALARS] = {work->heads,
+                                    work->tokens,
+                                    work->width,
+                                    pairs,
+                                    work->strides[0],
+                                    work->strides[1],
+                                    work->strides[2],
+                                    lines,
+                                    shared,
+                                    work->position_strides[0],
+                                    work->position_strides[1]};
     for (unsigned i = 0; i < FIXED_SCALARS; i++)
         request->scalars[i] = fixed[i];
     for (unsigned i = 0; i < bits; i++)
@@ -79,12 +87,13 @@ bool source_rope_code(const struct kernel_spec *spec, const struct device_capabi
     source_section(out, embedded_rope_cl, "macros");
     struct source_parameter buffers[] = {
         {.name = "x", .dtype = type},
+        {.name = "positions", .dtype = RIDGE_I32},
         {.name = "result", .dtype = type, .stored = true},
     };
     struct source_kernel kernel = {
         .name = generated->name,
         .buffers = buffers,
-        .buffer_count = 2,
+        .buffer_count = 3,
         .scalar_count = FIXED_SCALARS + (unsigned)spec->choices[1],
         .threads = THREADS,
     };

@@ -11,8 +11,14 @@
 #define Q_STRIDE(i) scalars.v[6 + (i)]
 #define K_STRIDE(i) scalars.v[9 + (i)]
 #define V_STRIDE(i) scalars.v[12 + (i)]
-// The end of the keys visible to query i.
-#define KEYS_SEEN(i) (CAUSAL != 0 ? KEYS - QUERIES + (i) + 1 : KEYS)
+INLINE INT64 length_of(int length, INT64 keys) {
+    INT64 wide = length;
+    return wide < 0 ? CAST(INT64, 0) : wide < keys ? wide : keys;
+}
+// The end and the start of the keys visible to query i; `length` keys are in use.
+#define KEYS_SEEN(i) (CAUSAL != 0 ? length - QUERIES + (i) + 1 : length)
+#define KEYS_SKIPPED(i) \
+    (WINDOWED != 0 && KEYS_SEEN(i) > scalars.v[15] ? KEYS_SEEN(i) - scalars.v[15] : CAST(INT64, 0))
 INLINE void load_piece(CONST_POINTER(TYPE) p, PRIVATE_ARRAY(float, x, VECTOR), bool aligned) {
     if (aligned) {
         LOAD_VECTOR(p, x);
@@ -42,6 +48,7 @@ int self = CAST(int, THREAD_X), lane = self % LANES, group = self / LANES;
 bool aligned = ALIGNED(q) && ALIGNED(k) && ALIGNED(v);
 for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {
     INT64 query = task % QUERIES, head = task / QUERIES % HEADS, batch = task / QUERIES / HEADS;
+    INT64 length = LENGTH(batch);
     INT64 kv_head = head / HEADS_PER_KV, seen = KEYS_SEEN(query);
     CONST_POINTER(TYPE) q_line =
         AT(q, batch * Q_STRIDE(0) + head * Q_STRIDE(1) + query * Q_STRIDE(2));
@@ -55,7 +62,7 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {
             sum[i][j] = 0.0f;
         }
     }
-    for (INT64 first = 0; first < seen; first += GROUPS * STEPS) {
+    for (INT64 first = KEYS_SKIPPED(query); first < seen; first += GROUPS * STEPS) {
         float score[STEPS], of_v[STEPS][PIECES][VECTOR], before = greatest;
         UNROLL for (int s = 0; s < STEPS; s++) {
             INT64 key = first + s * GROUPS + group;
@@ -75,8 +82,10 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * QUERIES; task += GRID_X) {
                 load_piece(AT(v_line, PIECE_AT(i)), of_v[s][i], aligned);
         }
         UNROLL for (int s = 0; s < STEPS; s++) {
+            INT64 key = first + s * GROUPS + group;
             score[s] = GROUP_SUM(score[s], LANES, s % 2);
-            if (first + s * GROUPS + group >= seen)
+            score[s] += MASK(query, key < seen ? key : CAST(INT64, 0));
+            if (key >= seen)
                 score[s] = -INFINITE;
             greatest = MAX_NAN(greatest, score[s]);
         }
@@ -147,7 +156,7 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * tiles; task += GRID_X) {
     // The last queries see the most keys: they run first, to balance the load.
     INT64 first_query = (tiles - 1 - task / (BATCHES * HEADS)) * TILE;
     INT64 line = task % (BATCHES * HEADS), head = line % HEADS, batch = line / HEADS;
-    INT64 kv_head = head / HEADS_PER_KV;
+    INT64 kv_head = head / HEADS_PER_KV, length = LENGTH(batch);
     CONST_POINTER(TYPE) q_head = AT(q, batch * Q_STRIDE(0) + head * Q_STRIDE(1));
     CONST_POINTER(TYPE) k_head = AT(k, batch * K_STRIDE(0) + kv_head * K_STRIDE(1));
     CONST_POINTER(TYPE) v_head = AT(v, batch * V_STRIDE(0) + kv_head * V_STRIDE(1));
@@ -162,8 +171,8 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * tiles; task += GRID_X) {
             sum[i][j] = 0.0f;
 
 // section: tile_scores
-    for (INT64 first = 0; first < end; first += TILE) {
-        LOAD_TILE(of_kv, k_head, K_STRIDE(2), first, KEYS, 1.0f)
+    for (INT64 first = KEYS_SKIPPED(first_query) / TILE * TILE; first < end; first += TILE) {
+        LOAD_TILE(of_kv, k_head, K_STRIDE(2), first, length, 1.0f)
         BARRIER();
         float score[MY_ROWS][MY_KEYS];
         UNROLL for (int i = 0; i < MY_ROWS; i++)
@@ -182,12 +191,15 @@ for (INT64 task = BLOCK_X; task < BATCHES * HEADS * tiles; task += GRID_X) {
         UNROLL for (int i = 0; i < MY_ROWS; i++)
             UNROLL for (int j = 0; j < MY_KEYS; j++) {
                 int row = down + i * DOWN, column = across + j * ACROSS;
-                bool visible = first + column < KEYS_SEEN(first_query + row) &&
-                               first + column < KEYS;
-                scores[row][column] = visible ? score[i][j] : -INFINITE;
+                INT64 query = first_query + row, key = first + column;
+                bool visible = key < KEYS_SEEN(query) && key < length &&
+                               key >= KEYS_SKIPPED(query);
+                scores[row][column] = -INFINITE;
+                if (visible && query < QUERIES)
+                    scores[row][column] = score[i][j] + MASK(query, key);
             }
         BARRIER();
-        LOAD_TILE(of_kv, v_head, V_STRIDE(2), first, KEYS, 1.0f)
+        LOAD_TILE(of_kv, v_head, V_STRIDE(2), first, length, 1.0f)
         int row = self / ROW_LANES;
         float most = greatest[row], part = 0.0f;
         for (int c = self % ROW_LANES; c < TILE; c += ROW_LANES)

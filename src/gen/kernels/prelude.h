@@ -37,6 +37,35 @@ INLINE int IMOD(int x, int y) {
     int rest = y == 0 || y == -1 ? 0 : x % y;
     return rest != 0 && (rest ^ y) < 0 ? rest + y : rest;
 }
+/* The remainder with the sign of y. Mantissas are divided as integers, which is exact for quotients
+   of any size. */
+INLINE float MOD(float x, float y) {
+    UINT32 a = AS_UINT(x) & 0x7fffffffu, b = AS_UINT(y) & 0x7fffffffu;
+    if (b == 0u || a >= 0x7f800000u || b > 0x7f800000u)
+        return AS_FLOAT(0x7fc00000u);
+    float rest = x;
+    if (a >= b) {
+        UINT32 above = a >> 23, exponent = b >> 23;
+        UINT64 n = above > 0u ? (a & 0x7fffffu) | 0x800000u : a;
+        UINT64 d = exponent > 0u ? (b & 0x7fffffu) | 0x800000u : b;
+        exponent = exponent > 0u ? exponent : 1u;
+        UINT32 left = (above > 0u ? above : 1u) - exponent;
+        n %= d;
+        while (left > 0u) {
+            UINT32 step = left < 40u ? left : 40u;
+            n = (n << step) % d;
+            left -= step;
+        }
+        UINT32 bits = CAST(UINT32, n);
+        while (bits != 0u && bits < 0x800000u && exponent > 1u) {
+            bits <<= 1;
+            exponent--;
+        }
+        bits = bits >= 0x800000u ? exponent << 23 | (bits & 0x7fffffu) : bits;
+        rest = AS_FLOAT(bits | (AS_UINT(x) & 0x80000000u));
+    }
+    return rest != 0.0f && (rest < 0.0f) != (y < 0.0f) ? rest + y : rest;
+}
 #ifdef MAX_BY_COMPARISON
 INLINE float MAX_NAN(float a, float b) { return a > b || a != a ? a : b; }
 INLINE float MIN_NAN(float a, float b) { return a < b || a != a ? a : b; }

@@ -15,6 +15,7 @@ typedef uint2 WORDS2;
 #define INLINE static __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
 #define BARRIER() __syncthreads()
+#define GLOBAL_BARRIER() __syncthreads()
 #define THREAD_X threadIdx.x
 #define THREADS_X blockDim.x
 #define BLOCK_X blockIdx.x

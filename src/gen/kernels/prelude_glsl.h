@@ -17,6 +17,7 @@
 #define PRECISE precise
 #define DIVISOR divisor
 #define BARRIER() barrier()
+#define GLOBAL_BARRIER() (memoryBarrierBuffer(), barrier())
 #define THREAD_X gl_LocalInvocationID.x
 #define THREADS_X gl_WorkGroupSize.x
 #define BLOCK_X (gl_WorkGroupID.z * gl_NumWorkGroups.x + gl_WorkGroupID.x)

@@ -16,6 +16,8 @@ typedef uint2 WORDS2;
 #define INLINE static inline
 #define UNROLL _Pragma("unroll")
 #define BARRIER() threadgroup_barrier(mem_flags::mem_threadgroup)
+#define GLOBAL_BARRIER() \
+    threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device)
 #define THREAD_X thread_position.x
 #define THREADS_X thread_count.x
 #define BLOCK_X block_position.x

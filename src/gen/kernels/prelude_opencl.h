@@ -15,6 +15,7 @@ typedef uint2 WORDS2;
 #define INLINE static inline
 #define UNROLL _Pragma("unroll")
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define GLOBAL_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define THREAD_X ((UINT32)get_local_id(0))
 #define THREADS_X ((UINT32)get_local_size(0))
 #define BLOCK_X ((UINT32)get_group_id(0))

@@ -9,7 +9,7 @@ INLINE UINT64 multiply_high(UINT64 a, UINT64 b) {
 
 // section: body
 INT64 heads = scalars.v[0], tokens = scalars.v[1], width = scalars.v[2], pairs = scalars.v[3];
-INT64 lines = scalars.v[8], sharing = scalars.v[9];
+INT64 lines = scalars.v[7], sharing = scalars.v[8];
 INT64 places = tokens * pairs, work = (lines + sharing - 1) / sharing * places;
 INT64 stride = CAST(INT64, GRID_X) * THREADS_X;
 for (INT64 e = CAST(INT64, BLOCK_X) * THREADS_X + THREAD_X; e < work; e += stride) {
@@ -17,10 +17,12 @@ for (INT64 e = CAST(INT64, BLOCK_X) * THREADS_X + THREAD_X; e < work; e += strid
     UINT64 frequency = CAST(UINT64, 1) << 63;
     UNROLL for (int i = 0; i < BITS; i++)
         if (((pair >> i) & 1) != 0)
-            frequency = multiply_high(frequency, CAST(UINT64, scalars.v[10 + i])) << 1;
+            frequency = multiply_high(frequency, CAST(UINT64, scalars.v[11 + i])) << 1;
     // 2^64 / (2 pi) times a frequency scaled by 2^63 is half the turn: hence the shift.
     UINT64 turn = multiply_high(frequency, 2935890503282001226ul) << 1;
-    UINT64 angle = turn * CAST(UINT64, scalars.v[7] + token);
+    int place = LOAD_I32(positions, line / heads * scalars.v[9] + token * scalars.v[10]);
+    INT64 position = place;
+    UINT64 angle = turn * CAST(UINT64, position);
     float radians = CAST(float, CAST(int, CAST(UINT32, angle >> 32))) * 1.46291807926715968e-9f;
     float cosine = COS(radians), sine = SIN(radians);
     INT64 end = line + sharing < lines ? line + sharing : lines;

@@ -34,18 +34,23 @@ bool native_attention(const struct attention_work *work, const struct device_cap
         .keys = work->keys,
         .width = work->width,
         .causal = work->causal,
+        .window = work->window,
+        .length_stride = work->length_stride,
         .scale = work->scale,
         .group = work->kv_heads > 0 ? work->heads / work->kv_heads : 1,
     };
     memcpy(plan.q_strides, work->q_strides, sizeof plan.q_strides);
     memcpy(plan.k_strides, work->k_strides, sizeof plan.k_strides);
     memcpy(plan.v_strides, work->v_strides, sizeof plan.v_strides);
+    memcpy(plan.mask_strides, work->mask_strides, sizeof plan.mask_strides);
+    plan.lengths = work->has_lengths ? 3 : 0;
+    plan.mask = work->has_mask ? 3 + work->has_lengths : 0;
+    plan.result = 3 + work->has_lengths + work->has_mask;
     plan.row_blocks = plan_units(plan.group * plan.queries, ATTENTION_ROWS);
     int64_t units = plan.batch * plan.kv_heads * plan.row_blocks;
     plan.parts = key_parts(units, plan.keys, device->compute_units);
     if (units * plan.parts > PARTIALS_MAX / attention_partial_floats(plan.width))
         plan.parts = 1;
-    plan.part_keys = plan_units(plan.keys, plan.parts * ATTENTION_KEYS) * ATTENTION_KEYS;
     plan_request(request, KERNEL_ATTENTION, work->type, units * plan.parts, &plan, sizeof plan);
     request->spec.choices[0] = (int32_t)attention_padded(work->width);
     if (plan.parts > 1)

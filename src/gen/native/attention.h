@@ -17,17 +17,19 @@ enum {
     ATTENTION_WIDTH_MAX = 65536,
 };
 
-/* Buffers: q, k, v, result. */
+/* Buffers: q, k, v, lengths and mask if there are, result. */
 struct attention_plan {
     int64_t type; /* enum ridge_dtype */
     int64_t batch, heads, kv_heads, queries, keys, width;
     int64_t q_strides[3], k_strides[3], v_strides[3];
     int64_t causal;
     double scale;
-    int64_t group;      /* heads that share keys */
-    int64_t row_blocks; /* of a batch's kv_head */
-    int64_t parts;      /* of the keys */
-    int64_t part_keys;
+    int64_t group;                 /* heads that share keys */
+    int64_t row_blocks;            /* of a batch's kv_head */
+    int64_t parts;                 /* of the keys */
+    int64_t window;                /* 0: none */
+    int64_t lengths, mask, result; /* numbers of buffers; 0: absent */
+    int64_t length_stride, mask_strides[4];
 };
 
 /* Elements of a row of scratch: vectors may reach beyond the width. */
@@ -41,7 +43,7 @@ static inline int64_t attention_partial_floats(int64_t width) {
 /* Floats of a thread's scratch: the rows' q and unfinished rows; keys, values and scores. */
 static inline int64_t attention_scratch_floats(int64_t width) {
     return ATTENTION_ROWS * attention_padded(width) + attention_partial_floats(width) +
-           2 * ATTENTION_KEYS * attention_padded(width) + (ATTENTION_KEYS + 2) * ATTENTION_ROWS;
+           2 * ATTENTION_KEYS * attention_padded(width) + (ATTENTION_KEYS + 3) * ATTENTION_ROWS;
 }
 
 SIMD_DECLARE(native_function, attention)

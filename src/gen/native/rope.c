@@ -21,11 +21,11 @@ bool native_rope(const struct rope_work *work, const struct device_capabilities 
         .heads = work->heads,
         .tokens = work->tokens,
         .width = work->width,
-        .start = work->start,
         .base = work->base,
         .interleaved = work->interleaved,
     };
     memcpy(plan.strides, work->strides, sizeof plan.strides);
+    memcpy(plan.position_strides, work->position_strides, sizeof plan.position_strides);
     int64_t all_heads = plan.batch * plan.heads, threads = device->compute_units;
     /* Tokens are shared out before heads: a token's angles serve all heads. */
     plan.unit_tokens = clamp(plan.tokens / (2 * clamp(threads, 1, 1 << 16)), 1, ROPE_TOKENS);

@@ -10,12 +10,11 @@ enum {
     ROPE_WIDTH_MAX = 1 << 20,
 };
 
-/* Buffers: x, result. */
+/* Buffers: x, positions, result. */
 struct rope_plan {
     int64_t type; /* enum ridge_dtype */
     int64_t batch, heads, tokens, width;
-    int64_t strides[3];
-    int64_t start;
+    int64_t strides[3], position_strides[2];
     double base;
     int64_t interleaved;
     int64_t unit_tokens, token_units; /* tokens of a unit, and how many such units there are */

@@ -1,5 +1,6 @@
 /* Starts the CUDA part of the probe. The driver calls it during its own initialization, before any
- * work. If CUPTI is not available, the reason goes to the trace and CUDA is not recorded.
+ * work, and sessions of attached recorders at any time. If CUPTI is not available, the reason goes
+ * to the trace and CUDA is not recorded.
  */
 #include "probe/cuda/cuda.h"
 
@@ -26,22 +27,46 @@ static bool load_and_subscribe(struct status *status) {
     return cuda_probe.cupti && cuda_subscribe(status);
 }
 
+/* CUPTI was used by an earlier session. Its other clients are known. */
+static bool subscribe_again(struct status *status) {
+    if (!cuda_lock())
+        return status_fail(status, STATUS_UNSUPPORTED, "CUPTI does not respond");
+    if (cuda_is_subscribed())
+        cupti_conflict_release();
+    bool ok = cuda_subscribe(status);
+    cuda_unlock();
+    return ok;
+}
+
 bool probe_cuda_start(struct probe *probe) {
-    static bool started;
+    static bool is_loaded;
     struct status status = {0};
     char version[CUPTI_VERSION_TEXT];
-    if (started) /* another copy of the driver */
+    if (atomic_load(&cuda_probe.is_started)) /* another copy of the driver */
         return true;
     cuda_probe.probe = probe;
-    if (!load_and_subscribe(&status)) {
+    cuda_records_open();
+    if (!(is_loaded ? subscribe_again(&status) : load_and_subscribe(&status))) {
         cuda_put_meta("cuda.missing", status.message);
         return false;
     }
-    started = true;
+    atomic_store(&cuda_probe.is_started, true);
     cupti_version_text(cuda_probe.cupti->version, version);
     cuda_put_meta("cupti.version", version);
     cuda_put_meta("cuda.graphs", probe->options.graph_nodes ? "by node" : "as a whole");
     cuda_flush_start();
-    cupti_conflict_watch();
+    if (!is_loaded)
+        cupti_conflict_watch();
+    is_loaded = true;
     return true;
+}
+
+void probe_cuda_stop(void) {
+    if (cuda_lock()) {
+        atomic_store(&cuda_probe.is_started, false);
+        if (cuda_is_subscribed())
+            cupti_conflict_release();
+        cuda_unlock();
+    }
+    cuda_records_close();
 }

@@ -21,6 +21,7 @@ enum { CUDA_DEVICES = 64, CUDA_CONTEXTS = 1024 };
 struct cuda_probe {
     struct probe *probe; /* these two are set before cuptiSubscribe() and never change */
     const struct cupti *cupti;
+    _Atomic bool is_started;
     _Atomic int64_t since;             /* last subscription; earlier calls are ignored */
     _Atomic uint32_t correlation_base; /* added to CUPTI's ids, which may restart at 1 */
 };
@@ -48,8 +49,9 @@ struct cupti_other_subscriber {
 };
 /* Flushes completed buffers and disables all records and callbacks. */
 void cuda_disable(const struct cupti_other_subscriber *theirs);
-/* After it: flushes everything, restores CUPTI's settings and unsubscribes. */
-void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs);
+/* After it: flushes everything, restores CUPTI's settings and unsubscribes. Running work is lost,
+ * and reported with the reason unless that is NULL. */
+void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs, const char *why);
 
 /* ---- Calls ------------------------------------------------------------------------------- */
 
@@ -80,7 +82,10 @@ cupti_buffer_completed cuda_buffer_completed;
 uint32_t cuda_last_record(void);
 /* Whether records have stopped although work is launched: another profiler gets CUPTI's buffers. */
 bool cuda_lost_subscription(void);
-/* After the last flush: reports records that are missing or have no times, and why. */
+/* Between these two records are taken. */
+void cuda_records_open(void);
+void cuda_records_close(void);
+/* After the last flush: reports records that are missing or have no times, unless `why` is NULL. */
 void cuda_records_report_lost(const char *why);
 /* At exit: reports CUPTI's overhead and lost records. */
 void cuda_records_finish(bool flushed);
@@ -126,6 +131,9 @@ bool cuda_is_capturing(struct CUstream_st *stream);
 void cupti_conflict_watch(void);
 /* Subscribes again when they no longer use CUPTI. With cuda_lock(). */
 void cupti_conflict_poll(void);
+
+/* Gives CUPTI back, to the other client if there is one. With cuda_lock(). */
+void cupti_conflict_release(void);
 
 /* Passes on a buffer of another client. */
 cupti_buffer_completed cupti_conflict_buffer_completed;

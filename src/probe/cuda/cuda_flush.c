@@ -52,18 +52,22 @@ static void flush_complete(void) {
         cuda_probe.cupti->cuptiActivityFlushAll(CUPTI_FLUSH_COMPLETE);
 }
 
+static _Atomic uint32_t starts;
+
 static void *flush_periodically(void *nothing) {
+    uint32_t start = atomic_load(&starts);
     bool go_on = true;
     (void)nothing;
     while (go_on) {
         sleep_ns(FLUSH_INTERVAL_NS);
         pthread_mutex_lock(&flush_lock);
-        go_on = !finished;
+        go_on = !finished && atomic_load(&cuda_probe.is_started) && start == atomic_load(&starts);
         if (go_on)
             flush_complete();
         if (go_on && spool_is_stopped(cuda_probe.probe->spool)) {
             if (cuda_is_subscribed())
                 cuda_unsubscribe();
+            atomic_store(&cuda_probe.is_started, false);
             go_on = false;
         }
         if (go_on)
@@ -87,7 +91,9 @@ static void flush_at_exit(void) {
 }
 
 void cuda_flush_start(void) {
-    owner = getpid();
-    atexit(flush_at_exit);
+    if (atomic_fetch_add(&starts, 1) == 0) {
+        owner = getpid();
+        atexit(flush_at_exit);
+    }
     probe_start_thread(flush_periodically);
 }

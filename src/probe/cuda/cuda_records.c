@@ -153,6 +153,7 @@ enum { MEMORY_ALLOCATED = 1, MEMORY_RELEASED = 2 }; /* CUPTI's operations */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Everything below is protected by the lock. */
+static bool is_closed; /* the session has ended: buffers may still arrive */
 static struct spool_lane *lane;
 static unsigned lane_attempts;
 static bool put_device[CUDA_DEVICES];
@@ -169,7 +170,7 @@ uint32_t cuda_last_record(void) {
 static bool take_lane(void) {
     if (lane)
         return true;
-    if (lane_attempts++ % RETRY_INTERVAL != 0)
+    if (is_closed || lane_attempts++ % RETRY_INTERVAL != 0)
         return false;
     lane = spool_lane_open(cuda_probe.probe->spool);
     struct spool_thread *thread = spool_begin(lane, SPOOL_THREAD, 0, sizeof *thread);
@@ -407,10 +408,27 @@ bool cuda_lost_subscription(void) {
     return unrecorded < UINT32_MAX / 2 && unrecorded > LAUNCHES_WITHOUT_RECORD_MAX;
 }
 
+void cuda_records_open(void) {
+    pthread_mutex_lock(&lock);
+    is_closed = false;
+    lane_attempts = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+void cuda_records_close(void) {
+    pthread_mutex_lock(&lock);
+    is_closed = true;
+    lane = NULL;
+    memset(put_device, 0, sizeof put_device);
+    clock_error = 0;
+    overhead_ns = without_times = 0;
+    pthread_mutex_unlock(&lock);
+}
+
 void cuda_records_report_lost(const char *why) {
     pthread_mutex_lock(&lock);
     uint64_t lost = without_times + take_dropped(NULL, 0);
-    if (lane)
+    if (lane && why)
         put_dropped(why, lost);
     without_times = 0;
     atomic_store_explicit(&last_record, cuda_last_launch(), memory_order_relaxed);

@@ -145,11 +145,11 @@ void cuda_disable(const struct cupti_other_subscriber *theirs) {
 
 /* A launch in progress may request a buffer even after its kind is disabled. A buffer of the probe
  * that stayed with CUPTI would then receive the other client's records. */
-void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs) {
+void cuda_yield_subscriber(const struct cupti_other_subscriber *theirs, const char *why) {
     const struct cupti *cupti = cuda_probe.cupti;
     cuda_buffers_suspend(true);
     cupti->cuptiActivityFlushAll(CUPTI_FLUSH_ALL);
-    cuda_records_report_lost("work was running when the program's profiler took over CUPTI");
+    cuda_records_report_lost(why);
     restore_defaults(cupti, theirs);
     cupti->cuptiUnsubscribe(subscriber);
     subscribed = false;

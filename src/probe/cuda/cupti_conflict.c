@@ -38,15 +38,25 @@ static void suspend_capture(bool leaves) {
         probe_leave(thread);
 }
 
+static struct cupti_other_subscriber other_subscriber(void) {
+    return (struct cupti_other_subscriber){.kinds = atomic_load(&their_kinds),
+                                           .clock = atomic_load(&their_clock),
+                                           .requested = atomic_load(&their_requested)};
+}
+
+void cupti_conflict_release(void) {
+    struct cupti_other_subscriber theirs = other_subscriber();
+    cuda_disable(&theirs);
+    cuda_yield_subscriber(&theirs, NULL);
+}
+
 static void yield_cupti(const void *caller) {
-    struct cupti_other_subscriber theirs = {.kinds = atomic_load(&their_kinds),
-                                            .clock = atomic_load(&their_clock),
-                                            .requested = atomic_load(&their_requested)};
+    struct cupti_other_subscriber theirs = other_subscriber();
     cuda_disable(&theirs);
     suspend_capture(true);
     cuda_put_meta("cuda.taken_over", got_patch_library(caller));
     cuda_put_meta_int("cuda.taken_over_at", clock_now());
-    cuda_yield_subscriber(&theirs);
+    cuda_yield_subscriber(&theirs, "work was running when the program's profiler took over CUPTI");
 }
 
 /* `caller` is set for calls that need CUPTI exclusively. */

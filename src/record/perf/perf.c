@@ -373,7 +373,7 @@ static bool read_stack(struct body *body, struct stack_copy *copy) {
 /* True when the outermost caller was reached. */
 static bool unwind_stack(struct perf *perf, pid_t pid, const struct stack_copy *copy,
                          struct perf_chain *chain) {
-    struct perf_stack_snapshot snapshot = {pid, copy->registers, copy->bytes, copy->used};
+    struct perf_stack_snapshot snapshot = {pid, copy->registers, copy->bytes, copy->used, NULL};
     size_t limit = perf->overloaded ? 1 : STACK_FRAMES_MAX;
     bool complete;
     if (limit > STACK_FRAMES_MAX - chain->count)

@@ -89,6 +89,7 @@ struct frame {
     uint64_t registers[CFI_REGISTERS];
     bool pc_is_exact; /* the pc is an instruction that has not run yet, not a return address */
     bool is_outermost;
+    bool in_signal_handler;
 };
 
 /* A trampoline's frame has two words: the caller's frame pointer, if it keeps one, and the return
@@ -132,6 +133,7 @@ static bool step_by_cfi(struct frame *frame, const struct unwind_table *table, u
         !cfi_step(&row->row, STACK_POINTER, PROGRAM_COUNTER, &frame->memory, frame->registers))
         return false;
     frame->pc_is_exact = row->is_signal_frame;
+    frame->in_signal_handler |= row->is_signal_frame;
     /* only a leaf function or a signal frame uses no stack */
     return frame->registers[STACK_POINTER] >= stack;
 }
@@ -166,6 +168,8 @@ size_t perf_unwind(struct perf_unwinder *unwinder, const struct perf_stack_snaps
         if (count < limit)
             addresses[count++] = frame.registers[PROGRAM_COUNTER];
     } while (count < limit && step_frame(&frame) && frame.registers[PROGRAM_COUNTER] != 0);
+    if (snapshot->in_signal_handler)
+        *snapshot->in_signal_handler = frame.in_signal_handler;
     *complete = frame.is_outermost || frame.registers[PROGRAM_COUNTER] == 0;
     return count;
 }

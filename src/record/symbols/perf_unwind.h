@@ -21,6 +21,7 @@ struct perf_stack_snapshot {
     const uint64_t *registers; /* indexed by the bit in perf_unwind_registers() */
     const uint8_t *stack;      /* starts at the stack pointer */
     size_t stack_bytes;
+    bool *in_signal_handler; /* set if a frame is a signal's; may be NULL */
 };
 
 /* Writes return addresses, innermost first, and returns their number. `complete`: the last one is

@@ -78,7 +78,9 @@ TEST(the_link_carries_what_the_ring_algorithm_sends) {
                  {"all_to_all", 800, 8, 700}, {"alltoallv", 800, 8, 700},
                  {"broadcast", 800, 8, 800},  {"send", 800, 2, 800}};
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
-        struct message message = {text_of(cases[i].operation), cases[i].bytes, cases[i].ranks};
+        struct message message = {.operation = text_of(cases[i].operation),
+                                  .bytes = cases[i].bytes,
+                                  .ranks = cases[i].ranks};
         CHECK_INT(message_link_bytes(&message), cases[i].link);
     }
 }

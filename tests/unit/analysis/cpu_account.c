@@ -183,3 +183,46 @@ TEST(the_parts_of_every_thread_sum_to_its_time) {
         done(&one);
     }
 }
+
+static int64_t sum_buckets(const struct cpu_account *cpu) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < CPU_BUCKETS; i++)
+        sum += cpu->bucket[i];
+    return sum;
+}
+
+TEST(running_time_is_spread_over_equal_parts_of_the_span) {
+    struct build build;
+    struct accounted one;
+    build_begin(&build);
+    build_state(&build, 0, STATE_RUNNING, 0, 1000 * CPU_BUCKETS);
+    build_state(&build, 1, STATE_RUNNING, 2500, 4500);
+    if (!account_of(&build, NULL, &one))
+        return;
+    for (int i = 0; i < CPU_BUCKETS; i++) {
+        int64_t other = i == 2 || i == 4 ? 500 : i == 3 ? 1000 : 0;
+        CHECK(one.cpu.bucket[i] >= 999 + other - (other > 0) &&
+              one.cpu.bucket[i] <= 1001 + other + (other > 0));
+    }
+    CHECK_INT(sum_buckets(&one.cpu), 1000 * CPU_BUCKETS + 2000);
+    done(&one);
+}
+
+/* Times of a damaged file: doubles are too coarse for the ends of the parts. */
+TEST(the_parts_of_a_span_of_years_have_ends) {
+    static const int64_t spans[][2] = {{19116875663641493, 55951831208611204},
+                                       {1, (int64_t)1 << 56},
+                                       {((int64_t)1 << 56) - 300, (int64_t)1 << 56},
+                                       {7, 8}};
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
+        struct build build;
+        struct accounted one;
+        build_begin(&build);
+        build_state(&build, 0, STATE_RUNNING, 0, 1);
+        build_state(&build, 1, STATE_RUNNING, spans[i][0], spans[i][1]);
+        if (!account_of(&build, NULL, &one))
+            return;
+        CHECK_INT(sum_buckets(&one.cpu), 1 + spans[i][1] - spans[i][0]);
+        done(&one);
+    }
+}

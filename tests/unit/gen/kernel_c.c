@@ -151,6 +151,16 @@ static void check_others(const struct device_capabilities *device) {
                                        .causal = true};
     CHECK_OK(kernel_attention(&attention, device, &request, &status), status);
     check_request(&request, device);
+    attention.window = 20;
+    attention.has_lengths = attention.has_mask = true;
+    CHECK_OK(kernel_attention(&attention, device, &request, &status), status);
+    check_request(&request, device);
+    for (enum op op = OP_UPDATE; op <= OP_FOLD; op++) {
+        struct portable_work portable = {
+            .op = op, .type = RIDGE_F16, .descending = true, .scalar_count = 36};
+        CHECK_OK(kernel_portable(&portable, device, &request, &status), status);
+        check_request(&request, device);
+    }
     struct wkv7_work wkv7 = {RIDGE_F16, 1, 32, 32, 64};
     CHECK_OK(kernel_wkv7(&wkv7, device, &request, &status), status);
     check_request(&request, device);

@@ -33,6 +33,7 @@ static struct { UINT32 x, y, z; } thread_at, threads_in, block_at, blocks_in;
 #define INLINE static inline __attribute__((unused))
 #define UNROLL
 #define BARRIER() __asm__ volatile("" ::: "memory")
+#define GLOBAL_BARRIER() BARRIER()
 #define THREAD_X thread_at.x
 #define THREADS_X threads_in.x
 #define BLOCK_X block_at.x

@@ -24,6 +24,7 @@
 #define RINT(x) rint(x)
 #define ABS(x) fabs(x)
 #define POW(x, y) pow(x, y)
+#define MOD(x, y) reference_modulo(x, y)
 #define TRUTH(comparison) ((comparison) ? 1 : 0)
 #define SELECT(t, a, b) ((t) ? (a) : (b))
 #define ISELECT(t, a, b) ((t) ? (a) : (b))
@@ -35,6 +36,11 @@
     ((x) != (x) ? 0 : (x) >= 0x1p31 ? INT32_MAX : (x) < -0x1p31 ? INT32_MIN : (int64_t)(x))
 #define ROUND_F16(x) rounded_to_type(x, RIDGE_F16)
 #define ROUND_BF16(x) rounded_to_type(x, RIDGE_BF16)
+
+static inline double reference_modulo(double x, double y) {
+    double rest = fmod(x, y);
+    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
 
 #define X_ARITHMETIC double
 #define X_FLOAT double

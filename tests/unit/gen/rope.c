@@ -13,7 +13,7 @@ static void check(enum ridge_dtype type, int64_t batch, int64_t heads, int64_t t
         .tokens = tokens,
         .width = width,
         .strides = {tokens * heads * row, row, heads * row},
-        .start = start,
+        .position_strides = {0, 1},
         .base = 10000,
         .interleaved = interleaved,
     };
@@ -21,10 +21,14 @@ static void check(enum ridge_dtype type, int64_t batch, int64_t heads, int64_t t
     void *result = noise_array(type, batch * heads * tokens * width, 2, &status);
     struct device_capabilities device = native_device(threads);
     struct kernel_request request = {0};
-    REQUIRE(x && result);
+    int32_t *positions = memory_allocate((size_t)tokens + 1, sizeof *positions, &status);
+    REQUIRE(x && result && positions);
+    for (int64_t t = 0; t < tokens; t++)
+        positions[t] = (int32_t)(start + t);
     CHECK_OK(native_rope(&work, &device, &request, &status), status);
-    CHECK_OK(native_run(&request, native_rope_code, (void *[]){x, result}, threads, &status),
-             status);
+    CHECK_OK(
+        native_run(&request, native_rope_code, (void *[]){x, positions, result}, threads, &status),
+        status);
     double worst = 0;
     for (int64_t i = 0; i < batch * heads * tokens; i++) {
         int64_t t = i % tokens, h = i / tokens % heads, b = i / tokens / heads;
@@ -42,6 +46,7 @@ static void check(enum ridge_dtype type, int64_t batch, int64_t heads, int64_t t
         }
     }
     CHECK(worst <= (type == RIDGE_F32 ? 3e-7 : type == RIDGE_F16 ? 6e-4 : 4.5e-3));
+    memory_free(positions);
     memory_free(x);
     memory_free(result);
 }

@@ -184,17 +184,22 @@ TEST(generated_wkv7_agrees_with_the_recurrence_in_double) {
     }
 }
 
-static void check_rope(struct device *device, const struct rope_work *work) {
+static void check_rope(struct device *device, const struct rope_work *work, int64_t start) {
     struct status status = {0};
     int64_t count = work->batch * work->strides[0];
     int64_t results = work->batch * work->heads * work->tokens * work->width;
     void *x = noise_array(work->type, count, 1, &status);
     void *result = noise_array(work->type, results, 2, &status);
+    int32_t positions[16];
+    REQUIRE(work->tokens <= 16);
+    for (int64_t t = 0; t < work->tokens; t++)
+        positions[t] = (int32_t)(start + t);
     struct source_array arrays[] = {array_of(x, work->type, count, 4),
+                                    array_of(positions, RIDGE_I32, work->tokens, 0),
                                     array_of(result, work->type, results, 0)};
     struct kernel_request request;
     CHECK_OK(kernel_rope(work, &device->capabilities, &request, &status) &&
-                 source_run(device, &request, arrays, 2, &status),
+                 source_run(device, &request, arrays, 3, &status),
              status);
     double worst = 0;
     int64_t pairs = work->width / 2;
@@ -205,8 +210,7 @@ static void check_rope(struct device *device, const struct rope_work *work) {
         for (int64_t pair = 0; pair < pairs; pair++) {
             int64_t first = work->interleaved ? 2 * pair : pair;
             int64_t second = work->interleaved ? 2 * pair + 1 : pair + pairs;
-            double angle =
-                (double)(work->start + token) * pow(work->base, -(double)pair / (double)pairs);
+            double angle = (double)(start + token) * pow(work->base, -(double)pair / (double)pairs);
             double a = element(x, work->type, from + first);
             double b = element(x, work->type, from + second);
             double *got = (double[]){element(result, work->type, line * work->width + first),
@@ -216,8 +220,7 @@ static void check_rope(struct device *device, const struct rope_work *work) {
         }
     }
     if (!(worst <= tolerance_of(work->type)))
-        test_failed(__FILE__, __LINE__, "rope from %lld on: off by %g", (long long)work->start,
-                    worst);
+        test_failed(__FILE__, __LINE__, "rope from %lld on: off by %g", (long long)start, worst);
     memory_free(x);
     memory_free(result);
 }
@@ -230,16 +233,15 @@ TEST(generated_rope_is_exact_at_far_positions) {
                                  .tokens = 7,
                                  .width = 128,
                                  .strides = {3 * 7 * 128, 128, 3 * 128},
+                                 .position_strides = {0, 1},
                                  .base = 10000.0f};
         int64_t starts[] = {0, 4095, 1000000, -3};
-        for (unsigned i = 0; i < 4; i++) {
-            work.start = starts[i];
-            check_rope(device, &work);
-        }
+        for (unsigned i = 0; i < 4; i++)
+            check_rope(device, &work, starts[i]);
         work.interleaved = true;
         work.type = RIDGE_BF16;
         if (device->capabilities.is_gpu)
-            check_rope(device, &work);
+            check_rope(device, &work, -3);
     }
 }
 
@@ -431,6 +433,21 @@ static void check_others_compile(const struct device_capabilities *device) {
         CHECK_OK(kernel_attention(&attentions[i], device, &request, &status), status);
         check_compiles(&request, device);
     }
+    attentions[0].window = 100;
+    attentions[1].has_lengths = attentions[1].has_mask = true;
+    for (unsigned i = 0; i < ARRAY_COUNT(attentions); i++) {
+        CHECK_OK(kernel_attention(&attentions[i], device, &request, &status), status);
+        check_compiles(&request, device);
+    }
+    for (enum op op = OP_UPDATE; op <= OP_FOLD; op++)
+        for (enum ridge_dtype type = RIDGE_F32; type <= RIDGE_U8; type++) {
+            struct portable_work portable = {
+                .op = op, .type = type, .descending = type == RIDGE_F32, .scalar_count = 36};
+            if (op == OP_SAMPLE && type > RIDGE_BF16)
+                continue;
+            CHECK_OK(kernel_portable(&portable, device, &request, &status), status);
+            check_compiles(&request, device);
+        }
     struct wkv7_work wkv7 = {RIDGE_F16, 1, 32, 32, 64};
     CHECK_OK(kernel_wkv7(&wkv7, device, &request, &status), status);
     check_compiles(&request, device);

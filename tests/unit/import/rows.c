@@ -184,29 +184,68 @@ static void add_message(struct buffer *results, const char *message) {
     buffer_printf(results, "\n");
 }
 
-void ablation_add(struct ablation *ablation, const struct importer *importer, const char *path,
-                  bool skip_invalid) {
+/* Imports and describes the rows. False: the status has the reason. */
+static bool import_variant(const struct importer *importer, const char *path, bool skip_invalid,
+                           unsigned number, struct buffer *rows, struct status *status) {
     FILE *file = tmpfile();
-    struct status status = {0};
     struct trace *trace = NULL;
     struct import_source source = {.path = path};
     struct import_options options = {.skip_invalid = skip_invalid};
     int fd = file ? dup(fileno(file)) : -1;
     struct trace_writer *writer = trace_writer_create(
-        fd, &(struct trace_writer_options){.session = 1, .writer = 1, .level = 1}, &status);
-    bool ok = writer && importer->run(&source, &options, writer, &status) &&
-              trace_writer_finish(writer, &status) && trace_open_fd(fd, "variant", &trace, &status);
+        fd, &(struct trace_writer_options){.session = 1, .writer = 1, .level = 1}, status);
+    bool ok = writer &&
+              (importer->run(&source, &options, writer, status) || trace_writer_failed(writer)) &&
+              trace_writer_finish(writer, status) && trace_open_fd(fd, "variant", &trace, status);
     for (unsigned table = TABLE_ACTIVITY; table < TABLE_COUNT && ok; table++)
-        ok = trace_load(trace, table, NULL, &status);
+        ok = trace_load(trace, table, NULL, status);
+    uint64_t left = memory_fail_only(0);
     if (ok)
-        describe(trace, ++ablation->variants, 0, &ablation->results);
-    else
-        add_message(&ablation->results, ablation->without_messages ? "failed" : status.message);
+        describe(trace, number, 0, rows);
+    memory_fail_only(left);
     trace_close(trace);
     trace_writer_destroy(writer);
     close(fd);
     if (file)
         fclose(file);
+    return ok;
+}
+
+/* One allocation fails: so does the import, or it gives the same rows without it. */
+static void check_without_memory(const struct importer *importer, const char *path,
+                                 bool skip_invalid) {
+    enum { RUNS = 24 };
+    const uint64_t never = UINT64_MAX;
+    struct buffer expected = {0};
+    struct status status = {0};
+    memory_fail_only(never);
+    bool valid = import_variant(importer, path, skip_invalid, 1, &expected, &status);
+    uint64_t allocations = never - memory_fail_only(0), stride = allocations / RUNS + 1;
+    for (uint64_t nth = 1; nth <= allocations; nth += stride) {
+        struct buffer rows = {0};
+        status = (struct status){0};
+        memory_fail_only(nth);
+        bool ok = import_variant(importer, path, skip_invalid, 1, &rows, &status);
+        memory_fail_only(0);
+        if (ok ? !valid || !text_equal(buffer_as_text(&rows), buffer_as_text(&expected))
+               : status.code == STATUS_OK)
+            test_failed(__FILE__, __LINE__, "allocation %" PRIu64 " of %" PRIu64 ": %s", nth,
+                        allocations, ok ? "other rows" : "fails without a message");
+        buffer_finish(&rows);
+    }
+    buffer_finish(&expected);
+}
+
+void ablation_add(struct ablation *ablation, const struct importer *importer, const char *path,
+                  bool skip_invalid) {
+    struct status status = {0};
+    if (ablation->variants == 0 && !ablation->results.length)
+        check_without_memory(importer, path, skip_invalid);
+    unsigned number = ablation->variants + 1;
+    if (import_variant(importer, path, skip_invalid, number, &ablation->results, &status))
+        ablation->variants = number;
+    else
+        add_message(&ablation->results, ablation->without_messages ? "failed" : status.message);
 }
 
 void ablation_check(struct ablation *ablation) {

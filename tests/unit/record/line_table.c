@@ -52,6 +52,23 @@ static void put_program(struct writer *writer, uint64_t start, unsigned first_fi
     put(writer, 0x010100, 3); /* end of the sequence */
 }
 
+/* A column of a vendor's own, which stands between the path and the folder of a file. */
+struct vendor_column {
+    uint8_t form; /* 0: there is none */
+    uint8_t length;
+    uint8_t bytes[24];
+};
+static struct vendor_column vendor;
+static uint8_t folder_form = 0x0b, folder_bytes = 1; /* DW_FORM_data1 */
+
+static void put_file(struct writer *writer, uint64_t name, size_t offset_bytes, unsigned folder) {
+    put(writer, name, offset_bytes); /* in .debug_line_str */
+    memcpy(writer->bytes + writer->length, vendor.bytes, vendor.length);
+    writer->length += vendor.length;
+    put(writer, folder, folder_bytes);
+    put(writer, 0, 16);
+}
+
 static void put_tables(struct writer *writer, unsigned version, size_t offset_bytes) {
     if (version < 5) {
         put_text(writer, "/usr/include");
@@ -67,15 +84,18 @@ static void put_tables(struct writer *writer, unsigned version, size_t offset_by
     put(writer, 2, 1);
     put_text(writer, "/home/ada");
     put_text(writer, "/usr/include");
-    put(writer, 3, 1); /* path, folder, MD5 */
-    put(writer, 0x1e050b021f01, 6);
+    put(writer, vendor.form ? 4 : 3, 1); /* path, folder, MD5 */
+    put(writer, 0x1f01, 2);
+    if (vendor.form) {
+        put(writer, 0x4081, 2); /* 0x2001 */
+        put(writer, vendor.form, 1);
+    }
     put(writer, 2, 1);
-    put(writer, 3, offset_bytes); /* main.c, in .debug_line_str */
-    put(writer, 0, 1);
-    put(writer, 0, 16);
-    put(writer, 10, offset_bytes);
-    put(writer, 1, 1);
-    put(writer, 0, 16);
+    put(writer, folder_form, 1);
+    put(writer, 0x1e05, 2);
+    put(writer, 2, 1);
+    put_file(writer, 3, offset_bytes, 0); /* main.c */
+    put_file(writer, 10, offset_bytes, 1);
 }
 
 static void put_unit(struct writer *writer, unsigned version, uint64_t start, bool wide) {
@@ -147,6 +167,51 @@ TEST(a_line_is_found_in_each_version_of_dwarf) {
             CHECK(!line_table_find(&table, START + 24, &place));
             line_table_finish(&table);
         }
+}
+
+TEST(columns_that_mean_nothing_here_are_skipped_in_every_form) {
+    static const struct vendor_column columns[] = {
+        {0x0b, 1, {7}},                /* DW_FORM_data1 */
+        {0x05, 2, {7, 7}},             /* data2 */
+        {0x06, 4, {7, 7, 7, 7}},       /* data4 */
+        {0x07, 8, {7, 7, 7, 7}},       /* data8 */
+        {0x1e, 16, {7}},               /* data16 */
+        {0x0f, 3, {0x81, 0x80, 1}},    /* udata */
+        {0x0d, 2, {0xff, 0x7f}},       /* sdata */
+        {0x08, 4, "abc"},              /* string */
+        {0x0e, 4, {0}},                /* strp */
+        {0x1f, 4, {3}},                /* line_strp */
+        {0x09, 6, {5, 1, 2, 3, 4, 5}}, /* block */
+        {0x0a, 3, {2, 1, 2}},          /* block1 */
+        {0x03, 4, {2, 0, 1, 2}},       /* block2 */
+        {0x04, 7, {3, 0, 0, 0, 1}},    /* block4 */
+    };
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        struct writer writer = {.length = 0};
+        vendor = columns[i];
+        put_unit(&writer, 5, START, false);
+        struct line_table table = table_of(writer.bytes, writer.length);
+        check(&table, START, "/home/ada/main.c", 10);
+        check(&table, START + 20, "/usr/include/inc.h", 3);
+        line_table_finish(&table);
+    }
+    vendor = (struct vendor_column){0};
+}
+
+TEST(a_folder_is_a_number_of_any_width) {
+    static const uint8_t forms[][2] = {{0x0b, 1}, {0x05, 2}, {0x06, 4}, {0x07, 8}, {0x0f, 1}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct writer writer = {.length = 0};
+        folder_form = forms[i][0];
+        folder_bytes = forms[i][1];
+        put_unit(&writer, 5, START, false);
+        struct line_table table = table_of(writer.bytes, writer.length);
+        check(&table, START, "/home/ada/main.c", 10);
+        check(&table, START + 20, "/usr/include/inc.h", 3);
+        line_table_finish(&table);
+    }
+    folder_form = 0x0b;
+    folder_bytes = 1;
 }
 
 TEST(units_of_several_versions_stand_side_by_side) {

@@ -171,3 +171,66 @@ TEST(the_text_of_a_line_has_no_comment_no_blanks_and_an_end) {
     source_files_finish(&files);
     unlink(name);
 }
+
+/* Each line has a brace that is none: taken for one, it ends the loop early, or never. */
+static const char c_literals[] = "void f() {\n"                                     /* 1 */
+                                 "    while (a) {\n"                                /* 2 */
+                                 "        x(R\"(})\"); x(R\"k(\")} )\" }\")k\");\n" /* 3 */
+                                 "        x(L'}' + u'}' + U'}' + '\\'' + '}');\n"   /* 4 */
+                                 "        n = 1'000'000; m = 1'0 - '}';\n"          /* 5 */
+                                 "        s = \"\\\"}\"; t = \"\\\\\"; u8\"}\";\n"  /* 6 */
+                                 "        y(); /* } \" */ // } \"\n"                /* 7 */
+                                 "        macroR\"}\"; R = r; Rr(x);\n"             /* 8 */
+                                 "  # define END } \\\n"                            /* 9 */
+                                 "               } \" \n"                           /* 10 */
+                                 "        z = L'\xC3\xA9' + '{';\n"                 /* 11 */
+                                 "        inside();\n"                              /* 12 */
+                                 "    }\n"                                          /* 13 */
+                                 "    outside();\n"                                 /* 14 */
+                                 "    while (b) c(\"\\";                            /* 15 */
+
+static const char rust_literals[] =
+    "fn f<'a>(x: &'a str) {\n"                                /* 1 */
+    "    while g(x) {\n"                                      /* 2 */
+    "        h(r\"}\"); h(r##\"}\"# \" }\"##);\n"             /* 3 */
+    "        h(b'}'); h('}'); h('\\''); h('\xE2\x86\x92');\n" /* 4 */
+    "        let y: &'a str = \"}\"; // } '\n"                /* 5 */
+    "        for i in 0..3 { k(i, '{'); }\n"                  /* 6 */
+    "        inside();\n"                                     /* 7 */
+    "    }\n"                                                 /* 8 */
+    "    outside(r#\"{";                                      /* 9 */
+
+TEST(braces_in_literals_comments_and_directives_end_no_loop) {
+    char c[] = "/tmp/ridge-source.XXXXXX.cc", rust[] = "/tmp/ridge-source.XXXXXX.rs";
+    struct source_files files = {0};
+    REQUIRE(write_source(c, 3, c_literals) && write_source(rust, 3, rust_literals));
+    for (uint32_t line = 2; line <= 12; line++)
+        if (line != 9 && line != 10) /* a directive has no statement */
+            check(&files, text_of(c), line, "2 while (a) {");
+    check(&files, text_of(c), 14, "");
+    check(&files, text_of(c), 15, "15 while (b) c(\"\\");
+    CHECK_INT(source_files_statement(&files, text_of(c), 14), 14);
+    for (uint32_t line = 2; line <= 7; line++)
+        if (line != 6)
+            check(&files, text_of(rust), line, "2 while g(x) {");
+    check(&files, text_of(rust), 6, "2 while g(x) {\n6 for i in 0..3 { k(i, '{'); }");
+    check(&files, text_of(rust), 9, "");
+    source_files_finish(&files);
+    unlink(c);
+    unlink(rust);
+}
+
+TEST(files_of_c_cpp_and_cuda_are_known_by_their_names) {
+    static const char *const endings[] = {".c",   ".h",   ".cc", ".cpp", ".cxx", ".hpp", ".hh",
+                                          ".hxx", ".inl", ".cu", ".cuh", ".C",   ".c++"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        char name[64] = "/tmp/ridge-source.XXXXXX";
+        struct source_files files = {0};
+        strcat(name, endings[i]);
+        REQUIRE(write_source(name, (int)strlen(endings[i]), "{ while (x)\n y();\n z(); }\n"));
+        check(&files, text_of(name), 2, "1 { while (x)");
+        check(&files, text_of(name), 3, "");
+        source_files_finish(&files);
+        unlink(name);
+    }
+}

@@ -89,7 +89,7 @@ __attribute__((noinline, no_sanitize("address"))) static void look(struct seen *
 #else
     uint64_t pointer = registers[31];
 #endif
-    struct perf_stack_snapshot snapshot = {getpid(), registers, stack, 0};
+    struct perf_stack_snapshot snapshot = {getpid(), registers, stack, 0, NULL};
     uint64_t bytes = seen->stack_end > pointer ? seen->stack_end - pointer : 0;
     if (bytes > STACK_BYTES)
         bytes = STACK_BYTES;
@@ -156,7 +156,7 @@ struct made {
 
 static size_t unwind_made(struct made *made) {
     struct perf_stack_snapshot snapshot = {getpid(), made->registers, (const uint8_t *)made->words,
-                                           sizeof made->words};
+                                           sizeof made->words, NULL};
     return perf_unwind(made->unwinder, &snapshot, made->found, FRAMES, &made->complete);
 }
 

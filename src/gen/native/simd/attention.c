@@ -10,6 +10,8 @@
  */
 #include "gen/native/attention.h"
 
+#include "base/min_max.h"
+
 #include "gen/native/simd/widen.h"
 #include "gen/native/vector_math.h"
 
@@ -109,15 +111,15 @@ static void dot_products(const float *keys, int64_t key_stride, int64_t count, c
 struct block {
     const struct attention_plan *plan;
     int64_t batch, kv_head;
-    int64_t first_row, rows; /* of batch's kv_head */
-    int64_t first_key, end_key;
-    bool few; /* rows: they are not turned */
+    int64_t first_row, rows;            /* of batch's kv_head */
+    int64_t first_key, end_key, length; /* keys, and how many are in use */
+    bool few;                           /* rows: they are not turned */
 
     float *q;                       /* [width][ROWS], of few rows [rows][padded width]; scaled */
     float *keys, *values;           /* widened: [KEYS][padded width] */
     float *scores;                  /* [KEYS][ROWS], then probabilities */
     float *keep;                    /* [ROWS]: factors of the sums */
-    float *limits;                  /* [ROWS]: visible keys of this block */
+    float *limits, *starts;         /* [ROWS]: end and start of the visible keys of this block */
     float *sums;                    /* [ROWS][padded width] */
     float *greatest, *exponentials; /* [ROWS] */
 };
@@ -137,10 +139,16 @@ static const char *row_of(const struct native_call *call, unsigned buffer,
 static int64_t keys_seen(const struct block *block, int64_t row) {
     const struct attention_plan *plan = block->plan;
     if (!plan->causal)
-        return plan->keys;
+        return block->length;
     int64_t query = (block->first_row + row) / plan->group;
-    int64_t seen = plan->keys - (plan->queries - 1 - query);
+    int64_t seen = block->length - (plan->queries - 1 - query);
     return seen > 0 ? seen : 0;
+}
+
+/* The first key that a row of the block sees. */
+static int64_t keys_skipped(const struct block *block, int64_t row) {
+    int64_t skipped = block->plan->window ? keys_seen(block, row) - block->plan->window : 0;
+    return skipped > 0 ? skipped : 0;
 }
 
 static void take_rows(const struct native_call *call, struct block *block) {
@@ -194,7 +202,8 @@ static void softmax_row(struct block *block, int64_t row, int64_t count, bool hi
     for (int64_t j = 0; j < count; j++) {
         floats score = floats_load(scores + j * ROWS);
         if (hides) {
-            ints seen = floats_load(block->limits + row) > (float)j;
+            ints seen = (floats_load(block->limits + row) > (float)j) &
+                        (floats_load(block->starts + row) <= (float)j);
             score = floats_choose(seen, score, floats_of(-INFINITY));
             floats_store(scores + j * ROWS, score);
         }
@@ -233,14 +242,38 @@ static void score(const struct native_call *call, struct block *block, int64_t k
                  count, block->rows);
 }
 
+/* Adds the mask to the scores. */
+static void add_mask(const struct native_call *call, struct block *block, int64_t key,
+                     int64_t count) {
+    const struct attention_plan *plan = block->plan;
+    const int64_t *strides = plan->mask_strides;
+    enum ridge_dtype type = (enum ridge_dtype)plan->type;
+    const char *mask = call->buffers[plan->mask];
+    for (int64_t row = 0; row < block->rows; row++) {
+        int64_t query = (block->first_row + row) / plan->group;
+        int64_t head = block->kv_head * plan->group + (block->first_row + row) % plan->group;
+        int64_t line = block->batch * strides[0] + head * strides[1] + query * strides[2];
+        for (int64_t j = 0; j < count; j++) {
+            float added;
+            widen(&added, type,
+                  mask + (line + (key + j) * strides[3]) * (int64_t)element_bytes(plan), 1);
+            block->scores[j * ROWS + row] += added;
+        }
+    }
+}
+
 static void meet_keys(const struct native_call *call, struct block *block, int64_t key,
                       int64_t count) {
     const struct attention_plan *plan = block->plan;
     score(call, block, key, count);
-    bool hides = keys_seen(block, 0) < key + count;
+    if (plan->mask)
+        add_mask(call, block, key, count);
+    bool hides = keys_seen(block, 0) < key + count || keys_skipped(block, block->rows - 1) > key;
     for (int64_t row = 0; hides && row < ROWS; row++) {
         int64_t seen = row < block->rows ? keys_seen(block, row) - key : 0;
+        int64_t skipped = row < block->rows ? keys_skipped(block, row) - key : 0;
         block->limits[row] = (float)(seen < count ? seen : count);
+        block->starts[row] = (float)(skipped < count ? skipped : count);
     }
     for (int64_t row = 0; row < block->rows; row += LANES)
         softmax_row(block, row, count, hides);
@@ -265,14 +298,15 @@ static void store_row(const struct native_call *call, const struct block *block,
     int64_t query = (block->first_row + row) / plan->group;
     int64_t head = block->kv_head * plan->group + (block->first_row + row) % plan->group;
     int64_t at = ((block->batch * plan->heads + head) * plan->queries + query) * plan->width;
-    narrow((char *)call->buffers[3] + at * (int64_t)element_bytes(plan),
+    narrow((char *)call->buffers[plan->result] + at * (int64_t)element_bytes(plan),
            (enum ridge_dtype)plan->type, sums, plan->width);
 }
 
 /* Rows and keys of a unit. Later rows see more keys when causal: they come first, so that the
  * threads end together. */
-static struct block block_of(const struct attention_plan *plan, int64_t rows_unit, int64_t part) {
-    struct block block = {.plan = plan};
+static struct block block_of(const struct native_call *call, int64_t rows_unit, int64_t part) {
+    const struct attention_plan *plan = (const void *)call->scalars;
+    struct block block = {.plan = plan, .length = plan->keys};
     int64_t all_rows = plan->group * plan->queries;
     int64_t heads = plan->batch * plan->kv_heads;
     block.batch = rows_unit % heads / plan->kv_heads;
@@ -281,10 +315,15 @@ static struct block block_of(const struct attention_plan *plan, int64_t rows_uni
     block.rows = all_rows - block.first_row < ROWS ? all_rows - block.first_row : ROWS;
     /* Per key: the vectors of a row and about 8 more to sum up, against an element at a time. */
     block.few = block.rows * (plan->width / LANES + 8) < plan->width;
-    block.first_key = part * plan->part_keys;
-    int64_t seen = keys_seen(&block, block.rows - 1);
-    int64_t end = block.first_key + plan->part_keys;
-    block.end_key = end < seen ? end : seen;
+    if (plan->lengths) {
+        int64_t length =
+            ((const int32_t *)call->buffers[plan->lengths])[block.batch * plan->length_stride];
+        block.length = MIN(MAX(length, 0), plan->keys);
+    }
+    int64_t begin = keys_skipped(&block, 0), seen = keys_seen(&block, block.rows - 1);
+    int64_t part_keys = plan_units(MAX(seen - begin, 0), plan->parts * KEYS) * KEYS;
+    block.first_key = begin + part * part_keys;
+    block.end_key = MIN(block.first_key + part_keys, seen);
     return block;
 }
 
@@ -302,7 +341,8 @@ static void place_scratch(struct block *block, float *scratch) {
     block->scores = block->values + KEYS * padded;
     block->keep = block->scores + KEYS * ROWS;
     block->limits = block->keep + ROWS;
-    place_partial(block, block->limits + ROWS);
+    block->starts = block->limits + ROWS;
+    place_partial(block, block->starts + ROWS);
 }
 
 /* Rows whose keys were seen in parts: the parts are scaled to the greatest score of all. */
@@ -310,7 +350,7 @@ static void combine(const struct native_call *call, int64_t rows_unit) {
     const struct attention_plan *plan = (const void *)call->scalars;
     int64_t partial_floats = attention_partial_floats(plan->width);
     float *first = (float *)call->shared + rows_unit * plan->parts * partial_floats;
-    struct block block = block_of(plan, rows_unit, 0), part = block;
+    struct block block = block_of(call, rows_unit, 0), part = block;
     place_partial(&block, first);
     int64_t padded = attention_padded(plan->width);
     for (int64_t p = 1; p < plan->parts; p++) {
@@ -339,7 +379,7 @@ void SIMD_NAME(attention)(const struct native_call *call) {
         int64_t unit = (int64_t)begin;
         if (unit >= row_units * plan->parts)
             continue;
-        struct block block = block_of(plan, unit / plan->parts, unit % plan->parts);
+        struct block block = block_of(call, unit / plan->parts, unit % plan->parts);
         place_scratch(&block, call->scratch);
         if (plan->parts > 1)
             place_partial(&block,

@@ -3,6 +3,8 @@
  * Here the words of ops.h are functions of vectors. A row added to the table needs nothing here
  * unless it brings a word of its own.
  */
+#include <math.h>
+
 #include "gen/native/tiles.h"
 #include "gen/native/vector_math.h"
 
@@ -31,6 +33,7 @@ SIMD_INLINE ints ints_same(ints x) {
 #define RINT(x) floats_round(x)
 #define ABS(x) floats_abs(x)
 #define POW(x, y) floats_pow(x, y)
+#define MOD(x, y) floats_modulo(FLOATS(x), FLOATS(y))
 #define TRUTH(comparison) ((ints)(comparison)&1)
 #define SELECT(t, a, b) floats_choose((ints)((t) != 0), FLOATS(a), FLOATS(b))
 #define ISELECT(t, a, b) ints_choose((ints)((t) != 0), INTS(a), INTS(b))
@@ -41,6 +44,18 @@ SIMD_INLINE ints ints_same(ints x) {
 #define F2I(x) floats_to_ints(x)
 #define ROUND_F16(x) floats_from_f16(floats_to_f16(x))
 #define ROUND_BF16(x) floats_from_bf16(floats_to_bf16(x))
+
+/* fmodf() is exact for quotients of any size. */
+SIMD_INLINE floats floats_modulo(floats x, floats y) {
+    float of_x[LANES], of_y[LANES];
+    floats_store(of_x, x);
+    floats_store(of_y, y);
+    for (int i = 0; i < LANES; i++) {
+        float rest = fmodf(of_x[i], of_y[i]);
+        of_x[i] = rest != 0 && (rest < 0) != (of_y[i] < 0) ? rest + of_y[i] : rest;
+    }
+    return floats_load(of_x);
+}
 
 SIMD_INLINE ints ints_abs(ints x) {
     ints sign = x >> 31;

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "base/min_max.h"
 #include "gen/native/simd/widen.h"
 
 /* Of each pair of elements. */
@@ -103,8 +104,26 @@ static void rotate_token(const struct native_call *call, const struct rope_plan 
         int64_t from = h / plan->heads * plan->strides[0] + h % plan->heads * plan->strides[1] +
                        token * plan->strides[2];
         int64_t to = (h * plan->tokens + token) * plan->width;
-        rotate_row(plan, (char *)call->buffers[1] + to * bytes_each,
+        rotate_row(plan, (char *)call->buffers[2] + to * bytes_each,
                    (const char *)call->buffers[0] + from * bytes_each, angles, room);
+    }
+}
+
+/* Tokens of heads that share their positions. */
+static void rotate_tokens(const struct native_call *call, const struct rope_plan *plan,
+                          struct angles *angles, int64_t first, int64_t last, int64_t head,
+                          int64_t end_head, float *room) {
+    const int32_t *positions =
+        (const int32_t *)call->buffers[1] + head / plan->heads * plan->position_strides[0];
+    for (int64_t t = first, before = 0; t < last; t++) {
+        int64_t position = positions[t * plan->position_strides[1]];
+        if (t > first && position == before + 1)
+            turn_angles(angles);
+        else
+            start_angles(angles, plan->base, position, last - t > 1);
+        before = position;
+        round_angles(angles);
+        rotate_token(call, plan, angles, t, head, end_head, room);
     }
 }
 
@@ -113,6 +132,8 @@ void SIMD_NAME(rope)(const struct native_call *call) {
     struct angles angles;
     place_angles(&angles, plan->width / 2, call->scratch);
     float *room = angles.sine_f32 + angles.pairs;
+    int64_t all_heads = plan->batch * plan->heads;
+    int64_t sharing = plan->position_strides[0] == 0 ? all_heads : plan->heads;
     size_t begin, end;
     while (native_take(call, 1, &begin, &end)) {
         int64_t unit = (int64_t)begin;
@@ -120,16 +141,13 @@ void SIMD_NAME(rope)(const struct native_call *call) {
             continue;
         int64_t first = unit / plan->head_units * plan->unit_tokens;
         int64_t head = unit % plan->head_units * plan->unit_heads;
-        int64_t last =
-            first + plan->unit_tokens < plan->tokens ? first + plan->unit_tokens : plan->tokens;
-        int64_t all_heads = plan->batch * plan->heads;
+        int64_t last = MIN(first + plan->unit_tokens, plan->tokens);
         int64_t end_head =
             all_heads - head < plan->unit_heads ? all_heads : head + plan->unit_heads;
-        start_angles(&angles, plan->base, plan->start + first, last - first > 1);
-        for (int64_t t = first; t < last; t++) {
-            round_angles(&angles);
-            rotate_token(call, plan, &angles, t, head, end_head, room);
-            turn_angles(&angles);
+        while (head < end_head) {
+            int64_t same = MIN((head / sharing + 1) * sharing, end_head);
+            rotate_tokens(call, plan, &angles, first, last, head, same, room);
+            head = same;
         }
     }
 }

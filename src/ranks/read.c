@@ -1,0 +1,564 @@
+/* Reads the ranks of a trace: which processes belong to which rank, how they communicated, when
+ * they computed, and what the main thread did meanwhile.
+ *
+ * The rank of a process is that of its row, else that of its recording, else that in the name of
+ * its file. With kernels, communication is kernels of NCCL and its kin; a rank without kernels
+ * communicates in calls of MPI and gloo, and computes while its main thread runs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/communication.h"
+#include "analysis/input_names.h"
+#include "analysis/stacks.h"
+#include "base/checksum.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/min_max.h"
+#include "ranks/ranks.h"
+#include "trace/writer.h"
+
+#define NO_RANK UINT32_MAX
+
+struct reading {
+    struct job *job;
+    struct trace *trace;
+    struct text source;     /* name of the file */
+    size_t first;           /* the first rank of this trace in job->ranks */
+    uint32_t *process_rank; /* by process: index in job->ranks, or NO_RANK */
+    uint32_t *session_rank; /* by session: its only rank, or NO_RANK */
+    uint32_t *process_main; /* by process: its main thread; 0: none */
+    uint32_t *rank_main;    /* by rank of this trace: the main thread that is followed */
+    uint64_t *process_events;
+    uint32_t *stack_label; /* by stack: the function that it stands for */
+    struct map parts;      /* (rank, kind, label, place) to index in rank->parts */
+    struct status *status;
+};
+
+/* ---- who ---- */
+
+static int64_t number_of(struct text text) {
+    int64_t number;
+    return text_to_i64(text, &number) && number >= 0 && number < INT32_MAX ? number : -1;
+}
+
+static int64_t session_number(const struct trace *trace, uint32_t session) {
+    int64_t number = number_of(trace_session_meta(trace, session, META_RANK));
+    return number >= 0 ? number : number_of(trace_session_meta(trace, session, META_FILE_RANK));
+}
+
+static bool name_of(struct reading *reading, struct text text, uint32_t *name) {
+    return intern_add(&reading->job->names, text, name, reading->status);
+}
+
+static bool session_is_cut(const struct trace *trace, uint32_t session) {
+    return trace->writers_unfinished > 0 || trace->truncated_bytes > 0 ||
+           trace->missing_chunks > 0 ||
+           trace_session_meta(trace, session, META_TRUNCATED).length > 0;
+}
+
+/* The rank with this number of the session, which is added if absent. */
+static bool find_rank(struct reading *reading, uint32_t session, int64_t number, uint32_t *index) {
+    struct job *job = reading->job;
+    const struct trace *trace = reading->trace;
+    for (size_t i = reading->first; i < job->rank_count; i++)
+        if (job->ranks[i].number == number && job->ranks[i].clock == session) {
+            *index = (uint32_t)i;
+            return true;
+        }
+    if (!GROW(job->ranks, &job->rank_capacity, job->rank_count + 1, reading->status))
+        return false;
+    *index = (uint32_t)job->rank_count;
+    struct rank *rank = &job->ranks[job->rank_count++];
+    *rank = (struct rank){.number = number,
+                          .local = -1,
+                          .world = number_of(trace_session_meta(trace, session, META_WORLD_SIZE)),
+                          .is_cut = session_is_cut(trace, session),
+                          .clock = session, /* until the clocks are aligned */
+                          .span = {INT64_MAX, INT64_MIN}};
+    struct text file = trace_session_meta(trace, session, META_SOURCE_FILE);
+    return name_of(reading, file.length ? file : reading->source, &rank->source) &&
+           name_of(reading, trace_session_meta(trace, session, META_HOST), &rank->host);
+}
+
+static bool place_process(struct reading *reading, uint32_t process, bool *ranked) {
+    const struct trace *trace = reading->trace;
+    uint32_t session = trace->process_session[process];
+    int64_t number = number_of(trace_text(trace, trace->process.rank[process]));
+    if (number < 0 && ranked[session])
+        return true; /* the launcher */
+    if (number < 0)
+        number = session_number(trace, session);
+    uint32_t index;
+    if (!find_rank(reading, session, number, &index))
+        return false;
+    struct rank *rank = &reading->job->ranks[index];
+    int64_t local = number_of(trace_text(trace, trace->process.local_rank[process]));
+    int64_t world = number_of(trace_text(trace, trace->process.world_size[process]));
+    rank->local = local >= 0 ? local : rank->local;
+    rank->world = world >= 0 ? world : rank->world;
+    reading->process_rank[process] = index;
+    struct text host = trace_text(trace, trace->process.host[process]);
+    return host.length == 0 || name_of(reading, host, &rank->host);
+}
+
+static bool place_processes(struct reading *reading) {
+    const struct trace *trace = reading->trace;
+    bool *ranked = memory_allocate(trace->session_count + 1, sizeof *ranked, reading->status);
+    bool ok = ranked != NULL;
+    for (uint32_t p = 0; ok && p < trace->process.count; p++) {
+        reading->process_rank[p] = NO_RANK;
+        if (p > 0 && trace->process.rank[p])
+            ranked[trace->process_session[p]] = true;
+    }
+    for (uint32_t p = 1; ok && p < trace->process.count; p++)
+        ok = place_process(reading, p, ranked);
+    for (uint32_t s = 0; ok && s < trace->session_count; s++) {
+        uint32_t only = NO_RANK, index;
+        for (size_t i = reading->first; i < reading->job->rank_count; i++)
+            if (reading->job->ranks[i].clock == s)
+                only = only == NO_RANK ? (uint32_t)i : UINT32_MAX - 1;
+        if (only == NO_RANK && (ok = find_rank(reading, s, session_number(trace, s), &index)))
+            only = index; /* a recording without processes */
+        reading->session_rank[s] = only == UINT32_MAX - 1 ? NO_RANK : only;
+    }
+    memory_free(ranked);
+    return ok;
+}
+
+/* ---- communication ---- */
+
+static bool add_event(struct reading *reading, uint32_t rank_index, struct text name,
+                      struct text detail, struct rank_event event) {
+    struct rank *rank = &reading->job->ranks[rank_index];
+    struct message message;
+    bool known = message_read(detail, &message);
+    struct text operation = message_operation(known ? message.operation : name);
+    char group[256];
+    event.collective = NO_COLLECTIVE;
+    event.group_rank = event.root = event.peer = -1;
+    if (known) {
+        event.bytes = message.bytes;
+        event.sequence = message.sequence;
+        event.group_size = message.ranks < UINT32_MAX ? (uint32_t)message.ranks : 0;
+        event.group_rank = (int32_t)message.group_rank;
+        event.root = (int32_t)message.root;
+        event.peer = (int32_t)message.peer;
+        struct text members = message.members;
+        if (members.length > 100) /* a long list, possibly shortened by its writer */
+            members.length = 100;
+        snprintf(group, sizeof group, "%.*s%s%.*s", (int)MIN(message.group.length, 100),
+                 message.group.data ? message.group.data : "", members.length ? " " : "",
+                 TEXT_ARGS(members));
+        if (!name_of(reading, text_of(group), &event.group))
+            return false;
+    }
+    if (!name_of(reading, operation, &event.operation) ||
+        !GROW(rank->events, &rank->event_capacity, rank->event_count + 1, reading->status))
+        return false;
+    rank->events[rank->event_count++] = event;
+    return intervals_add(&rank->communication, event.start, event.end, reading->status);
+}
+
+static void stretch(struct rank *rank, int64_t start, int64_t end) {
+    rank->span.start = MIN(rank->span.start, start);
+    rank->span.end = MAX(rank->span.end, end);
+}
+
+static bool add_part(struct reading *reading, uint32_t rank_index, struct rank_part part) {
+    struct rank *rank = &reading->job->ranks[rank_index];
+    uint64_t key[4] = {rank_index, (uint64_t)part.kind << 8 | part.blocked_on, part.label,
+                       part.place};
+    uint64_t hash = checksum64(key, sizeof key);
+    const uint64_t *known = map_find(&reading->parts, hash);
+    rank->has_parts = true;
+    if (known) {
+        rank->parts[*known].time += part.time;
+        rank->parts[*known].count += part.count;
+        return true;
+    }
+    if (!GROW(rank->parts, &rank->part_capacity, rank->part_count + 1, reading->status) ||
+        !map_set(&reading->parts, hash, rank->part_count, reading->status))
+        return false;
+    rank->parts[rank->part_count++] = part;
+    return true;
+}
+
+static uint32_t activity_rank(const struct reading *reading, size_t row) {
+    const struct trace *trace = reading->trace;
+    uint32_t queue = trace->activity.queue[row], process = trace->queue.process[queue];
+    if (process && reading->process_rank[process] != NO_RANK)
+        return reading->process_rank[process];
+    uint32_t session = trace->queue_session[queue];
+    return queue && session < trace->session_count ? reading->session_rank[session] : NO_RANK;
+}
+
+static bool read_activity(struct reading *reading, size_t row, bool communicates) {
+    const struct trace *trace = reading->trace;
+    uint32_t index = activity_rank(reading, row), queue = trace->activity.queue[row];
+    int64_t start = trace->activity.start[row], end = start + trace->activity.duration[row];
+    if (index == NO_RANK)
+        return true;
+    struct rank *rank = &reading->job->ranks[index];
+    stretch(rank, start, end);
+    if (!rank->device &&
+        !name_of(reading, trace_text(trace, trace->device.name[trace->queue.device[queue]]),
+                 &rank->device))
+        return false;
+    if (trace->activity.kind[row] != ACTIVITY_KERNEL)
+        return intervals_add(&rank->copies, start, end, reading->status);
+    if (communicates)
+        return add_event(
+            reading, index, trace_text(trace, trace->activity.name[row]),
+            trace_text(trace, trace->activity.detail[row]),
+            (struct rank_event){.start = start, .end = end, .lane = queue, .is_device = true});
+    uint32_t label;
+    return intervals_add(&rank->compute, start, end, reading->status) &&
+           name_of(reading, trace_text(trace, trace->activity.name[row]), &label) &&
+           add_part(reading, index,
+                    (struct rank_part){PART_KERNEL, label, 0, 0, false, false, end - start, 1});
+}
+
+static bool read_activities(struct reading *reading) {
+    struct trace *trace = reading->trace;
+    uint8_t *communicates =
+        memory_allocate(trace->strings.count, sizeof *communicates, reading->status);
+    bool ok = communicates && trace_load(trace, TABLE_ACTIVITY,
+                                         "start duration queue kind name detail", reading->status);
+    for (size_t i = 0; ok && i < trace->activity.count; i++) {
+        uint32_t name = trace->activity.name[i];
+        if (!communicates[name])
+            communicates[name] = kernel_communicates(trace_text(trace, name)) ? 2 : 1;
+        ok = read_activity(reading, i, communicates[name] == 2);
+    }
+    memory_free(communicates);
+    return ok;
+}
+
+/* ---- ranks without kernels ---- */
+
+static bool is_host_collective(const struct trace *trace, size_t row) {
+    struct text domain = trace_text(trace, trace->range.domain[row]);
+    struct text name = trace_text(trace, trace->range.name[row]);
+    return text_is(domain, "MPI") || text_is(domain, "gloo") || text_starts(name, "gloo:") ||
+           text_starts(name, "mpi:");
+}
+
+static bool read_range(struct reading *reading, size_t row) {
+    const struct trace *trace = reading->trace;
+    uint32_t thread = trace->range.thread[row], process = trace->thread.process[thread];
+    uint32_t index = thread ? reading->process_rank[process] : NO_RANK;
+    int64_t start = trace->range.start[row];
+    if (index == NO_RANK || reading->job->ranks[index].compute.count > 0)
+        return true; /* it has kernels, and communicates with them */
+    reading->process_events[process]++;
+    stretch(&reading->job->ranks[index], start, start + trace->range.duration[row]);
+    return add_event(reading, index, trace_text(trace, trace->range.name[row]),
+                     trace_text(trace, trace->range.detail[row]),
+                     (struct rank_event){.start = start,
+                                         .end = start + trace->range.duration[row],
+                                         .lane = thread});
+}
+
+static bool read_ranges(struct reading *reading) {
+    struct trace *trace = reading->trace;
+    if (!trace_load(trace, TABLE_RANGE, "start duration thread name domain detail",
+                    reading->status))
+        return false;
+    for (size_t i = 0; i < trace->range.count; i++)
+        if (is_host_collective(trace, i) && !read_range(reading, i))
+            return false;
+    return true;
+}
+
+/* The process that communicated most, else the first, is the rank's; its main thread is followed.
+ */
+static void find_main_threads(struct reading *reading) {
+    const struct trace *trace = reading->trace;
+    for (uint32_t t = 1; t < trace->thread.count; t++) {
+        uint32_t process = trace->thread.process[t];
+        if ((uint64_t)trace->thread.tid[t] == trace->process.pid[process])
+            reading->process_main[process] = t;
+    }
+    for (size_t r = reading->first; r < reading->job->rank_count; r++) {
+        uint32_t best = 0;
+        for (uint32_t p = 1; p < trace->process.count; p++)
+            if (reading->process_rank[p] == r &&
+                (!best || reading->process_events[p] > reading->process_events[best]))
+                best = p;
+        reading->rank_main[r - reading->first] = reading->process_main[best];
+        reading->job->ranks[r].pid = trace->process.pid[best];
+    }
+}
+
+static uint32_t rank_of_main(const struct reading *reading, uint32_t thread) {
+    uint32_t process = reading->trace->thread.process[thread];
+    uint32_t index = reading->process_rank[process];
+    return index != NO_RANK && reading->rank_main[index - reading->first] == thread ? index
+                                                                                    : NO_RANK;
+}
+
+/* Whether the rank communicates or, with a device, is busy at that time: then what its host does
+ * does not make it late. */
+static bool is_occupied(const struct rank *rank, int64_t time) {
+    const struct intervals *const sets[] = {&rank->communication, &rank->compute};
+    for (size_t i = 0; i < (rank->device ? 2 : 1); i++) {
+        size_t low = 0, high = sets[i]->count;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (sets[i]->list[middle].end <= time)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low < sets[i]->count && sets[i]->list[low].start <= time)
+            return true;
+    }
+    return false;
+}
+
+/* The part of a run in which ranks work together. */
+static bool is_between_events(const struct rank *rank, int64_t time) {
+    return rank->event_count > 0 && time >= rank->events[0].start &&
+           time < rank->events[rank->event_count - 1].end;
+}
+
+static bool is_collector(const struct trace *trace, uint32_t stack) {
+    for (unsigned depth = 0; stack && depth < 64; depth++, stack = trace->stack.parent[stack]) {
+        struct text function = trace_text(trace, trace->stack.function[stack]);
+        if (text_find(function, "gc_collect") >= 0 || text_is(function, "collect") ||
+            text_find(function, "gen_collect") >= 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_loader(const struct trace *trace, uint32_t stack) {
+    for (unsigned depth = 0; stack && depth < 64; depth++, stack = trace->stack.parent[stack])
+        if (name_is_input(trace_text(trace, trace->stack.function[stack])))
+            return true;
+    return false;
+}
+
+static bool describe_stack(struct reading *reading, uint32_t stack, struct rank_part *part) {
+    const struct trace *trace = reading->trace;
+    uint32_t row = stack ? reading->stack_label[stack] : 0;
+    char place[300] = "";
+    part->is_collector = is_collector(trace, stack);
+    part->is_input = is_loader(trace, stack);
+    if (row && trace->stack.file[row]) {
+        struct text file = trace_text(trace, trace->stack.file[row]);
+        for (size_t i = file.length; i > 0; i--)
+            if (file.data[i - 1] == '/') {
+                file = (struct text){file.data + i, file.length - i};
+                break;
+            }
+        snprintf(place, sizeof place, "%.*s:%u", (int)MIN(file.length, 200), file.data,
+                 trace->stack.line[row]);
+    }
+    return name_of(reading, trace_text(trace, trace->stack.function[row]), &part->label) &&
+           name_of(reading, text_of(place), &part->place);
+}
+
+static bool read_state(struct reading *reading, size_t row) {
+    const struct trace *trace = reading->trace;
+    uint32_t index = rank_of_main(reading, trace->state.thread[row]);
+    int64_t start = trace->state.start[row], end = start + trace->state.duration[row];
+    if (index == NO_RANK)
+        return true;
+    struct rank *rank = &reading->job->ranks[index];
+    unsigned state = trace->state.state[row];
+    if (!rank->device)
+        stretch(rank, start, end);
+    if (state == STATE_RUNNING)
+        return rank->device || intervals_add(&rank->compute, start, end, reading->status);
+    if (!is_between_events(rank, start) || is_occupied(rank, start))
+        return true;
+    struct rank_part part = {
+        .kind = state == STATE_READY ? PART_READY : PART_BLOCKED, .time = end - start, .count = 1};
+    if (state != STATE_READY) {
+        part.blocked_on = trace->state.blocked_on[row];
+        if (!describe_stack(reading, trace->state.stack[row], &part))
+            return false;
+    }
+    return add_part(reading, index, part);
+}
+
+static bool read_sample(struct reading *reading, size_t row) {
+    const struct trace *trace = reading->trace;
+    uint32_t index = rank_of_main(reading, trace->sample.thread[row]);
+    if (index == NO_RANK)
+        return true;
+    const struct rank *rank = &reading->job->ranks[index];
+    int64_t time = trace->sample.time[row];
+    struct rank_part part = {.kind = PART_RUNNING, .time = trace->sample.weight[row], .count = 1};
+    if (part.time <= 0 || !is_between_events(rank, time) || is_occupied(rank, time))
+        return true;
+    return describe_stack(reading, trace->sample.stack[row], &part) &&
+           add_part(reading, index, part);
+}
+
+static bool read_host(struct reading *reading) {
+    struct trace *trace = reading->trace;
+    if (!trace_load(trace, TABLE_STATE, "start duration thread state blocked_on stack",
+                    reading->status) ||
+        !trace_load(trace, TABLE_SAMPLE, NULL, reading->status))
+        return false;
+    for (size_t i = 0; i < trace->state.count; i++)
+        if (!read_state(reading, i))
+            return false;
+    for (size_t i = 0; i < trace->sample.count; i++)
+        if (!read_sample(reading, i))
+            return false;
+    return true;
+}
+
+/* ---- all together ---- */
+
+static int by_start(const void *a, const void *b) {
+    const struct rank_event *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/* Sorts what was read of communication: what the host did is judged by it. */
+static void sort_communication(struct reading *reading) {
+    for (size_t i = reading->first; i < reading->job->rank_count; i++) {
+        struct rank *rank = &reading->job->ranks[i];
+        if (rank->event_count)
+            qsort(rank->events, rank->event_count, sizeof *rank->events, by_start);
+        intervals_sort(&rank->communication);
+        intervals_sort(&rank->compute);
+        intervals_sort(&rank->copies);
+    }
+}
+
+/* A rank without kernels whose thread states were not recorded computes whenever its main thread
+ * does not communicate. While the main thread itself communicates it does not compute. */
+static bool find_host_compute(struct reading *reading, struct rank *rank, uint32_t main) {
+    struct intervals own = {0}, running = {0};
+    bool ok = true;
+    if (rank->device || rank->span.start > rank->span.end)
+        return true;
+    intervals_sort(&rank->compute);
+    if (rank->compute.count == 0)
+        ok = intervals_add(&rank->compute, rank->span.start, rank->span.end, reading->status);
+    for (size_t i = 0; ok && i < rank->event_count; i++)
+        if (rank->events[i].lane == main || !main)
+            ok = intervals_add(&own, rank->events[i].start, rank->events[i].end, reading->status);
+    intervals_sort(&own);
+    ok = ok && intervals_subtract(&rank->compute, &own, &running, reading->status);
+    intervals_finish(&own);
+    intervals_finish(&rank->compute);
+    rank->compute = running;
+    return ok;
+}
+
+static bool finish_ranks(struct reading *reading) {
+    struct job *job = reading->job;
+    uint64_t drops = (uint64_t)MAX(trace_meta_sum(reading->trace, META_DROPS), 0);
+    for (size_t i = reading->first; i < job->rank_count; i++) {
+        struct rank *rank = &job->ranks[i];
+        rank->drops = drops;
+        if (!find_host_compute(reading, rank, reading->rank_main[i - reading->first]) ||
+            !intervals_subtract(&rank->communication, &rank->compute, &rank->exposed,
+                                reading->status))
+            return false;
+    }
+    return true;
+}
+
+static void finish_rank(struct rank *rank) {
+    memory_free(rank->events);
+    memory_free(rank->parts);
+    intervals_finish(&rank->communication);
+    intervals_finish(&rank->compute);
+    intervals_finish(&rank->copies);
+    intervals_finish(&rank->exposed);
+}
+
+/* Recordings in which nothing happened, such as that of a launcher, are no ranks. */
+static void drop_empty(struct reading *reading) {
+    struct job *job = reading->job;
+    size_t kept = reading->first;
+    for (size_t i = reading->first; i < job->rank_count; i++) {
+        struct rank *rank = &job->ranks[i];
+        if (rank->number >= 0 || rank->event_count || rank->compute.count) {
+            job->ranks[kept++] = *rank;
+            continue;
+        }
+        finish_rank(rank);
+    }
+    job->rank_count = kept;
+}
+
+static bool read_all(struct reading *reading) {
+    struct trace *trace = reading->trace;
+    struct status *status = reading->status;
+    uint32_t empty;
+    size_t processes = trace->process.count;
+    reading->process_rank = memory_allocate(processes, sizeof *reading->process_rank, status);
+    reading->process_main = memory_allocate(processes, sizeof *reading->process_main, status);
+    reading->process_events = memory_allocate(processes, sizeof *reading->process_events, status);
+    reading->session_rank =
+        memory_allocate(trace->session_count, sizeof *reading->session_rank, status);
+    reading->stack_label = stacks_stand_for(trace, STACK_INNERMOST, status);
+    if (!reading->process_rank || !reading->process_main || !reading->process_events ||
+        !reading->session_rank || !reading->stack_label || !name_of(reading, TEXT(""), &empty) ||
+        !place_processes(reading))
+        return false;
+    reading->rank_main = memory_allocate(reading->job->rank_count - reading->first,
+                                         sizeof *reading->rank_main, status);
+    if (!reading->rank_main || !read_activities(reading) || !read_ranges(reading))
+        return false;
+    sort_communication(reading);
+    find_main_threads(reading);
+    return read_host(reading) && finish_ranks(reading);
+}
+
+bool job_add(struct job *job, struct trace *trace, const char *name, struct status *status) {
+    struct reading reading = {.job = job,
+                              .trace = trace,
+                              .source = text_of(name),
+                              .first = job->rank_count,
+                              .status = status};
+    bool ok = read_all(&reading);
+    if (ok)
+        drop_empty(&reading);
+    memory_free(reading.process_rank);
+    memory_free(reading.process_main);
+    memory_free(reading.process_events);
+    memory_free(reading.session_rank);
+    memory_free(reading.rank_main);
+    memory_free(reading.stack_label);
+    map_finish(&reading.parts);
+    return ok;
+}
+
+bool job_has_ranks(const struct trace *trace) {
+    int64_t first = -1;
+    for (uint32_t p = 1; p < trace->process.count; p++) {
+        uint32_t session = trace->process_session[p];
+        int64_t number = number_of(trace_text(trace, trace->process.rank[p]));
+        if (number < 0)
+            number = session_number(trace, session);
+        if (number >= 0 && first >= 0 && number != first)
+            return true;
+        first = number >= 0 ? number : first;
+    }
+    return false;
+}
+
+void job_finish(struct job *job) {
+    for (size_t i = 0; i < job->rank_count; i++)
+        finish_rank(&job->ranks[i]);
+    memory_free(job->ranks);
+    memory_free(job->clocks);
+    memory_free(job->collectives);
+    memory_free(job->members);
+    memory_free(job->shared);
+    intern_finish(&job->names);
+    memset(job, 0, sizeof *job);
+}

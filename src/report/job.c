@@ -1,0 +1,592 @@
+/* Asks the questions about a job, and prints the answers as text and JSON. */
+#include "report/job.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checksum.h"
+#include "base/format.h"
+#include "base/json_write.h"
+#include "base/map.h"
+#include "base/memory.h"
+#include "base/min_max.h"
+#include "base/section.h"
+#include "ranks/replay.h"
+#include "report/text.h"
+
+/* A straggler is named if the job gains this part of its time without it. */
+static const double COST_MIN = 0.02;
+
+/* ---- questions ---- */
+
+static int by_time(const void *a, const void *b) {
+    const struct collective_kind *x = a, *y = b;
+    int64_t of_x = x->skew + x->transfer, of_y = y->skew + y->transfer;
+    if (of_x != of_y)
+        return of_x > of_y ? -1 : 1;
+    return x->operation < y->operation ? -1 : x->operation > y->operation;
+}
+
+static bool find_kinds(struct job_report *report, struct status *status) {
+    const struct job *job = report->job;
+    struct map known = {0};
+    size_t capacity = 0;
+    bool ok = true;
+    for (size_t i = 0; i < job->collective_count && ok; i++) {
+        const struct collective *collective = &job->collectives[i];
+        uint64_t key[4] = {collective->operation, collective->group, collective->bytes,
+                           collective->count};
+        uint64_t hash = checksum64(key, sizeof key);
+        const uint64_t *found = map_find(&known, hash);
+        size_t at = found ? (size_t)*found : report->kind_count;
+        if (!found) {
+            ok =
+                GROW(report->kinds, &capacity, at + 1, status) && map_set(&known, hash, at, status);
+            if (!ok)
+                break;
+            report->kinds[report->kind_count++] =
+                (struct collective_kind){.operation = collective->operation,
+                                         .group = collective->group,
+                                         .bytes = collective->bytes,
+                                         .ranks = (uint32_t)collective->count,
+                                         .link_bytes = collective_link_bytes(job, collective)};
+        }
+        struct collective_kind *kind = &report->kinds[at];
+        int64_t skew = collective->last_arrival - collective->first_arrival;
+        kind->count++;
+        kind->skew += skew;
+        kind->skew_max = MAX(kind->skew_max, skew);
+        kind->transfer += MAX(collective->end - collective->last_arrival, 0);
+    }
+    map_finish(&known);
+    if (ok && report->kind_count)
+        qsort(report->kinds, report->kind_count, sizeof *report->kinds, by_time);
+    return ok;
+}
+
+static bool ask(const struct job *job, struct job_change change, int64_t *gain,
+                struct status *status) {
+    int64_t length;
+    bool possible = false;
+    *gain = -1;
+    if (job->replayed < 0)
+        return true;
+    if (!job_replay(job, &change, &length, &possible, status))
+        return false;
+    if (possible)
+        *gain = MAX(job->replayed - length, 0);
+    return true;
+}
+
+bool job_report_build(struct job_report *report, const struct job *job, struct status *status) {
+    *report = (struct job_report){.job = job, .straggler = SIZE_MAX};
+    for (size_t r = 0; r < job->rank_count; r++)
+        if (job->replayed > 0 && job->ranks[r].cost > COST_MIN * (double)job->replayed &&
+            (report->straggler == SIZE_MAX ||
+             job->ranks[r].cost > job->ranks[report->straggler].cost))
+            report->straggler = r;
+    bool ok = (report->straggler == SIZE_MAX ||
+               cause_find(job, report->straggler, &report->cause, status)) &&
+              find_kinds(report, status) &&
+              ask(job, (struct job_change){.without_straggler = SIZE_MAX, .balanced = true},
+                  &report->balanced, status) &&
+              ask(job, (struct job_change){.without_straggler = SIZE_MAX, .overlapped = true},
+                  &report->overlapped, status) &&
+              ask(job, (struct job_change){.without_straggler = SIZE_MAX, .faster = 2},
+                  &report->faster, status);
+    if (!ok)
+        job_report_finish(report);
+    return ok;
+}
+
+void job_report_finish(struct job_report *report) {
+    memory_free(report->kinds);
+    report->kinds = NULL;
+    report->kind_count = 0;
+}
+
+/* ---- sentences ---- */
+
+static void describe_cause(const struct job_report *report, struct buffer *line) {
+    const struct job *job = report->job;
+    const struct rank_cause *cause = &report->cause;
+    char time[FORMAT_SIZE], ratio[FORMAT_SIZE], count[FORMAT_SIZE], typical[FORMAT_SIZE];
+    struct text label = job_text(job, cause->label), place = job_text(job, cause->place);
+    format_duration(cause->explained, time);
+    switch (cause->kind) {
+    case LATE_SLOWER:
+        buffer_printf(line, "the same work takes %s as long as on the other ranks (%s more)",
+                      format_ratio(cause->ratio, ratio), time);
+        break;
+    case LATE_MORE_WORK:
+        if (cause->count)
+            buffer_printf(line, "it has more work: %s kernels, the other ranks %s (%s more)",
+                          format_count(cause->count, count),
+                          format_count(cause->typical_count, typical), time);
+        else
+            buffer_printf(line, "it has more work (%s more)", time);
+        break;
+    case LATE_INPUT:
+        buffer_printf(line, "it loads input for longer (%s more)", time);
+        break;
+    case LATE_COLLECTOR:
+        buffer_printf(line, "garbage collection (%s more)", time);
+        break;
+    case LATE_SLEEP:
+        buffer_printf(line, "it sleeps (%s more)", time);
+        break;
+    case LATE_BLOCKED:
+        buffer_printf(line, "it is blocked on %s (%s more)", blocked_on_name(cause->blocked_on),
+                      time);
+        break;
+    case LATE_PROCESSOR:
+        buffer_printf(line, "it is ready to run without a processor (%s more)", time);
+        break;
+    case LATE_HOST:
+        buffer_printf(line, "its device waits for host code (%s more)", time);
+        break;
+    case LATE_COPY:
+        buffer_printf(line, "its device copies for longer (%s more)", time);
+        break;
+    default:
+        buffer_printf(line, "unexplained; what was recorded of its own time does not differ enough "
+                            "from the other ranks");
+        return;
+    }
+    if (label.length && cause->kind != LATE_SLOWER)
+        buffer_printf(line, " in %.*s", TEXT_ARGS(label));
+    if (place.length && cause->kind != LATE_SLOWER)
+        buffer_printf(line, " (%.*s)", TEXT_ARGS(place));
+}
+
+static bool say_straggler(const struct job_report *report, size_t index, struct buffer *line) {
+    const struct job *job = report->job;
+    char cost[FORMAT_SIZE], part[FORMAT_SIZE], step[FORMAT_SIZE], share[FORMAT_SIZE];
+    if (report->straggler == SIZE_MAX) {
+        if (index > 0 || job->replayed < 0)
+            return false;
+        buffer_printf(line, "No rank holds the job back: without its slowest rank it would gain "
+                            "less than 2 %%.");
+        return true;
+    }
+    const struct rank *rank = &job->ranks[report->straggler];
+    if (index > 1)
+        return false;
+    if (index == 1) {
+        buffer_string(line, "Cause on that rank: ");
+        describe_cause(report, line);
+        buffer_byte(line, '.');
+        return true;
+    }
+    uint64_t collectives = 0;
+    for (size_t r = 0; r < job->rank_count; r++)
+        collectives += job->ranks[r].last_arrivals;
+    buffer_printf(
+        line,
+        "Rank %lld holds the job back: it is the last to arrive at %s of the collectives. "
+        "Without it the job takes %s less (%s)",
+        (long long)rank->number,
+        format_percent((double)rank->last_arrivals / (double)MAX(collectives, 1), share),
+        format_duration(rank->cost, cost),
+        format_percent((double)rank->cost / (double)job->replayed, part));
+    if (job->steps.count)
+        buffer_printf(line, ", %s a step", format_duration(job_step_time(job, rank->cost), step));
+    buffer_byte(line, '.');
+    return true;
+}
+
+static bool say_missing(const struct job *job, struct buffer *line) {
+    int64_t missing = job_missing(job, 0);
+    if (missing < 0)
+        return false;
+    buffer_printf(line, "Missing: rank %lld", (long long)missing);
+    for (size_t i = 1; i < 10 && (missing = job_missing(job, i)) >= 0; i++)
+        buffer_printf(line, ", %lld", (long long)missing);
+    buffer_printf(line, "%s of %lld; nothing is known about their time.",
+                  job_missing(job, 10) >= 0 ? ", ..." : "", (long long)job->world);
+    return true;
+}
+
+static bool say_cut(const struct job *job, struct buffer *line) {
+    bool any = false;
+    for (size_t r = 0; r < job->rank_count; r++)
+        if (job->ranks[r].is_cut) {
+            buffer_printf(line, "%s %lld", any ? "," : "Cut short: rank",
+                          (long long)job->ranks[r].number);
+            any = true;
+        }
+    if (any)
+        buffer_string(line, "; the recording has no end or has damage.");
+    return any;
+}
+
+static bool say_matched(const struct job *job, struct buffer *line) {
+    char all[FORMAT_SIZE], matched[FORMAT_SIZE], partial[FORMAT_SIZE], share[FORMAT_SIZE];
+    char waits[FORMAT_PLURAL_SIZE];
+    if (job->events == 0) {
+        buffer_string(line, "No collective or message was recorded: nothing shows how the ranks "
+                            "depend on each other.");
+        return true;
+    }
+    uint64_t operations = job->events - job->waits;
+    buffer_printf(line, "%s of %s operations (%s) are matched over all ranks of their group",
+                  format_count(job->matched, matched), format_count(operations, all),
+                  format_percent((double)job->matched / (double)MAX(operations, 1), share));
+    if (job->partial)
+        buffer_printf(line, ", %s lack a rank", format_count(job->partial, partial));
+    if (job->waits)
+        buffer_printf(line, "; %s for requests are not matched",
+                      format_plural(job->waits, "wait", "waits", waits));
+    buffer_byte(line, '.');
+    return true;
+}
+
+static bool say_clock(const struct job *job, size_t index, struct buffer *line) {
+    char offset[FORMAT_SIZE], error[FORMAT_SIZE];
+    if (index + 1 >= job->clock_count)
+        return false;
+    const struct job_clock *clock = &job->clocks[index + 1];
+    struct text host = job_text(job, clock->host);
+    char name[300];
+    if (host.length)
+        snprintf(name, sizeof name, "host %.*s", (int)MIN(host.length, 200), host.data);
+    else
+        snprintf(name, sizeof name, "rank %lld", (long long)job->ranks[clock->reference].number);
+    format_duration((int64_t)llround(fabs(clock->offset)), offset);
+    format_duration((int64_t)llround(clock->error), error);
+    if (clock->state == CLOCK_SOLVED)
+        buffer_printf(line, "Clock of %s: %s%s, drift %.3g ppm, within %s (from %zu bounds).", name,
+                      clock->offset < 0 ? "-" : "+", offset, clock->drift * 1e6, error,
+                      clock->constraints);
+    else if (clock->state == CLOCK_CONSISTENT)
+        buffer_printf(line,
+                      "Clock of %s: its host is not recorded; its times agree with one common "
+                      "clock, within %s.",
+                      name, error);
+    else if (clock->contradicts)
+        buffer_printf(line,
+                      "Clock of %s: not aligned. No offset and drift satisfy its operations; they "
+                      "are of another run, or matched wrongly.",
+                      name);
+    else
+        buffer_printf(line, "Clock of %s: not aligned. No collective connects it with rank %lld.",
+                      name, (long long)job->ranks[0].number);
+    return true;
+}
+
+static bool say_contradictions(const struct job *job, struct buffer *line) {
+    char count[FORMAT_PLURAL_SIZE], most[FORMAT_SIZE];
+    if (job->contradictions == 0)
+        return false;
+    buffer_printf(line,
+                  "%s before the last rank arrives, by up to %s: the clocks of the devices "
+                  "differ by that much.",
+                  format_plural(job->contradictions, "collective ends", "collectives end", count),
+                  format_duration(job->contradiction_max, most));
+    return true;
+}
+
+static bool say_gains(const struct job_report *report, struct buffer *line) {
+    char balanced[FORMAT_SIZE], overlapped[FORMAT_SIZE], faster[FORMAT_SIZE], whole[FORMAT_SIZE];
+    if (report->job->replayed < 0 || report->balanced < 0)
+        return false;
+    buffer_printf(line,
+                  "Of %s the job would gain %s with balanced ranks, %s with communication at "
+                  "twice the speed",
+                  format_duration(report->job->replayed, whole),
+                  format_duration(report->balanced, balanced),
+                  format_duration(MAX(report->faster, 0), faster));
+    if (report->overlapped >= 0 && report->job->steps.period > 1)
+        buffer_printf(line, ", and at most %s if it overlapped with computing inside each step",
+                      format_duration(report->overlapped, overlapped));
+    buffer_byte(line, '.');
+    return true;
+}
+
+/* ---- tables ---- */
+
+static struct value share_of(const struct rank *rank, int64_t part) {
+    return value_ratio(part, rank->account.window);
+}
+
+#define RANK(name, ...) SECTION_VALUE(name, struct job_report, struct rank, __VA_ARGS__)
+RANK(rank_number, value_integer(at->number))
+RANK(rank_host, at->host ? value_text(job_text(of->job, at->host)) : value_unknown())
+RANK(rank_source, value_text(job_text(of->job, at->source)))
+RANK(rank_device, at->device ? value_text(job_text(of->job, at->device)) : value_none())
+RANK(rank_window, value_integer(at->account.window))
+RANK(rank_compute, share_of(at, at->account.compute))
+RANK(rank_wait, share_of(at, at->account.wait))
+RANK(rank_transfer, share_of(at, at->account.transfer))
+RANK(rank_unmatched, at->account.unmatched ? share_of(at, at->account.unmatched) : value_none())
+RANK(rank_copy, at->device ? share_of(at, at->account.copy) : value_none())
+RANK(rank_idle, share_of(at, at->account.idle))
+RANK(rank_last, value_integer((int64_t)at->last_arrivals))
+RANK(rank_lateness, value_integer(at->lateness))
+RANK(rank_cost, at->cost >= 0 ? value_integer(at->cost) : value_none())
+RANK(rank_compute_ns, value_integer(at->account.compute))
+RANK(rank_wait_ns, value_integer(at->account.wait))
+RANK(rank_transfer_ns, value_integer(at->account.transfer))
+RANK(rank_unmatched_ns, value_integer(at->account.unmatched))
+RANK(rank_copy_ns, value_integer(at->account.copy))
+RANK(rank_idle_ns, value_integer(at->account.idle))
+RANK(rank_clock_error, of->job->clocks[at->clock].state == CLOCK_UNSOLVED
+                           ? value_unknown()
+                           : value_integer((int64_t)llround(of->job->clocks[at->clock].error)))
+
+static const void *rank_row(const void *source, size_t index) {
+    const struct job_report *report = source;
+    return index < report->job->rank_count ? &report->job->ranks[index] : NULL;
+}
+
+static const struct column rank_columns[] = {
+    {"rank", "rank", UNIT_ID, 0, rank_number},
+    {"window_ns", "time", UNIT_NS, 0, rank_window},
+    {NULL, "compute", UNIT_SHARE, 0, rank_compute},
+    {NULL, "wait", UNIT_SHARE, 0, rank_wait},
+    {NULL, "transfer", UNIT_SHARE, 0, rank_transfer},
+    {NULL, "unmatched", UNIT_SHARE, 0, rank_unmatched},
+    {NULL, "copy", UNIT_SHARE, 0, rank_copy},
+    {NULL, "idle", UNIT_SHARE, 0, rank_idle},
+    {"compute_ns", NULL, UNIT_NS, 0, rank_compute_ns},
+    {"wait_ns", NULL, UNIT_NS, 0, rank_wait_ns},
+    {"transfer_ns", NULL, UNIT_NS, 0, rank_transfer_ns},
+    {"unmatched_ns", NULL, UNIT_NS, 0, rank_unmatched_ns},
+    {"copy_ns", NULL, UNIT_NS, 0, rank_copy_ns},
+    {"idle_ns", NULL, UNIT_NS, 0, rank_idle_ns},
+    {"last_arrivals", "last", UNIT_COUNT, 0, rank_last},
+    {"lateness_ns", NULL, UNIT_NS, 0, rank_lateness},
+    {"cost_ns", "cost", UNIT_NS, 0, rank_cost},
+    {"clock_error_ns", NULL, UNIT_NS, 0, rank_clock_error},
+    {"device", NULL, UNIT_TEXT, 0, rank_device},
+    {"source", NULL, UNIT_TEXT, 0, rank_source},
+    {"host", "host", UNIT_TEXT, COLUMN_FLEXIBLE, rank_host},
+    {0},
+};
+static const struct section section_ranks = {
+    .key = "ranks", .title = "Ranks", .columns = rank_columns, .row = rank_row, .rows = "ranks"};
+
+static double seconds_of(const struct collective_kind *kind) {
+    return (double)kind->transfer / 1e9;
+}
+
+#define KIND(name, ...) SECTION_VALUE(name, struct job_report, struct collective_kind, __VA_ARGS__)
+KIND(kind_operation, value_text(job_text(of->job, at->operation)))
+KIND(kind_group, at->group ? value_text(job_text(of->job, at->group)) : value_unknown())
+KIND(kind_ranks, value_integer(at->ranks))
+KIND(kind_count, value_integer((int64_t)at->count))
+KIND(kind_bytes, at->bytes ? value_integer((int64_t)at->bytes) : value_unknown())
+KIND(kind_skew, value_integer(at->skew / (int64_t)at->count))
+KIND(kind_skew_max, value_integer(at->skew_max))
+KIND(kind_transfer, value_integer(at->transfer / (int64_t)at->count))
+KIND(kind_algorithm, at->bytes && at->transfer > 0
+                         ? value_real((double)at->bytes * (double)at->count / seconds_of(at))
+                         : value_unknown())
+KIND(kind_bus, at->link_bytes > 0 && at->transfer > 0
+                   ? value_real(at->link_bytes * (double)at->count / seconds_of(at))
+                   : value_unknown())
+
+static const void *kind_row(const void *source, size_t index) {
+    const struct job_report *report = source;
+    return index < report->kind_count ? &report->kinds[index] : NULL;
+}
+
+static const struct column kind_columns[] = {
+    {"count", "count", UNIT_COUNT, 0, kind_count},
+    {"ranks", "ranks", UNIT_COUNT, 0, kind_ranks},
+    {"bytes", "bytes", UNIT_BYTES, 0, kind_bytes},
+    {"skew_ns", "skew", UNIT_NS, 0, kind_skew},
+    {"skew_max_ns", "max", UNIT_NS, 0, kind_skew_max},
+    {"transfer_ns", "transfer", UNIT_NS, 0, kind_transfer},
+    {"algorithm_bytes_per_s", "algorithm", UNIT_BYTES_PER_S, 0, kind_algorithm},
+    {"bus_bytes_per_s", "bus", UNIT_BYTES_PER_S, 0, kind_bus},
+    {"operation", "operation", UNIT_TEXT, COLUMN_FLEXIBLE, kind_operation},
+    {"group", NULL, UNIT_TEXT, 0, kind_group},
+    {0},
+};
+static const struct section section_collectives = {.key = "collectives",
+                                                   .title = "Collectives",
+                                                   .columns = kind_columns,
+                                                   .row = kind_row,
+                                                   .rows = "kinds"};
+
+/* ---- text ---- */
+
+enum { TEXT_RANKS = 16, TEXT_KINDS = 6 };
+
+static void say(struct output *output, unsigned width, const char *before, struct buffer *line) {
+    struct report_style style = {.width = width};
+    struct text_writer writer = {.style = &style, .output = output};
+    text_wrapped(&writer, before, strlen(before) > 2 ? "    " : "  ", buffer_as_text(line));
+    buffer_clear(line);
+}
+
+static void write_head(const struct job_report *report, unsigned width, struct output *output,
+                       struct buffer *line) {
+    const struct job *job = report->job;
+    char length[FORMAT_SIZE], step[FORMAT_SIZE], ranks[FORMAT_PLURAL_SIZE];
+    char hosts[FORMAT_PLURAL_SIZE];
+    size_t known = 0;
+    for (size_t i = 0; i < job->clock_count; i++)
+        known += job->clocks[i].host != 0;
+    buffer_printf(line, "A job of %s", format_plural(job->rank_count, "rank", "ranks", ranks));
+    if (known)
+        buffer_printf(line, " on %s", format_plural(known, "host", "hosts", hosts));
+    if (job->shared_count >= 2)
+        buffer_printf(line, ": %s from the first collective that all ranks share to the last",
+                      format_duration(job->window.end - job->window.start, length));
+    if (job->steps.count)
+        buffer_printf(
+            line, ", %zu steps of %s", job->steps.count,
+            format_duration(job_step_time(job, job->window.end - job->window.start), step));
+    buffer_byte(line, '.');
+    say(output, width, "", line);
+}
+
+static bool write_table(const struct section *section, const struct job_report *report,
+                        const char *note, unsigned width, size_t rows, struct output *output,
+                        struct status *status) {
+    if (section_rows(section, report) == 0)
+        return true;
+    output_printf(output, "\n%s  %s\n", section->title, note);
+    return section_write(
+        section, report,
+        &(struct section_style){.style = TABLE_TEXT, .width = width, .indent = 2, .rows = rows},
+        output, status);
+}
+
+bool job_report_text(const struct job_report *report, unsigned width, struct output *output,
+                     struct status *status) {
+    const struct job *job = report->job;
+    struct buffer line = {0};
+    write_head(report, width, output, &line);
+    output_printf(output, "\n");
+    for (size_t i = 0; say_straggler(report, i, &line); i++)
+        say(output, width, i ? "  " : "", &line);
+    if (say_gains(report, &line))
+        say(output, width, "", &line);
+    bool ok =
+        write_table(&section_ranks, report,
+                    "compute + wait + transfer + copy + idle = time; cost: of being later", width,
+                    TEXT_RANKS, output, status) &&
+        write_table(&section_collectives, report,
+                    "means; skew: last arrival after the first, transfer: from then to the end",
+                    width, TEXT_KINDS, output, status);
+    output_printf(output, "\nTrust\n");
+    if (say_matched(job, &line))
+        say(output, width, "  - ", &line);
+    if (say_missing(job, &line))
+        say(output, width, "  - ", &line);
+    if (say_cut(job, &line))
+        say(output, width, "  - ", &line);
+    for (size_t i = 0; say_clock(job, i, &line); i++)
+        say(output, width, "  - ", &line);
+    if (say_contradictions(job, &line))
+        say(output, width, "  - ", &line);
+    ok = ok && buffer_ok(&line, status);
+    buffer_finish(&line);
+    return ok;
+}
+
+/* ---- JSON ---- */
+
+static void write_account_json(struct json *json, const struct rank_account *account) {
+    json_begin_object(json);
+    json_member_integer(json, "window_ns", account->window);
+    json_member_integer(json, "compute_ns", account->compute);
+    json_member_integer(json, "wait_ns", account->wait);
+    json_member_integer(json, "transfer_ns", account->transfer);
+    json_member_integer(json, "unmatched_ns", account->unmatched);
+    json_member_integer(json, "copy_ns", account->copy);
+    json_member_integer(json, "idle_ns", account->idle);
+    json_end_object(json);
+}
+
+static void write_straggler_json(struct json *json, const struct job_report *report) {
+    const struct job *job = report->job;
+    json_key(json, "straggler");
+    if (report->straggler == SIZE_MAX) {
+        json_null(json);
+        return;
+    }
+    const struct rank *rank = &job->ranks[report->straggler];
+    json_begin_object(json);
+    json_member_integer(json, "rank", rank->number);
+    json_member_integer(json, "cost_ns", rank->cost);
+    json_member_string(json, "cause", cause_name(report->cause.kind));
+    json_member_integer(json, "excess_ns", report->cause.excess);
+    json_member_integer(json, "explained_ns", report->cause.explained);
+    json_member_text(json, "function", job_text(job, report->cause.label));
+    json_member_text(json, "place", job_text(job, report->cause.place));
+    json_end_object(json);
+}
+
+static void write_gain(struct json *json, const char *key, int64_t gain) {
+    json_key(json, key);
+    if (gain < 0)
+        json_null(json);
+    else
+        json_integer(json, gain);
+}
+
+static void write_clocks_json(struct json *json, const struct job *job) {
+    static const char *const states[] = {[CLOCK_REFERENCE] = "reference",
+                                         [CLOCK_SHARED] = "shared",
+                                         [CLOCK_CONSISTENT] = "consistent",
+                                         [CLOCK_SOLVED] = "solved",
+                                         [CLOCK_UNSOLVED] = "unsolved"};
+    json_key(json, "clocks");
+    json_begin_array(json);
+    for (size_t i = 0; i < job->clock_count; i++) {
+        const struct job_clock *clock = &job->clocks[i];
+        json_begin_object(json);
+        json_member_text(json, "host", job_text(job, clock->host));
+        json_member_integer(json, "rank", job->ranks[clock->reference].number);
+        json_member_string(json, "state", states[clock->state]);
+        json_member_integer(json, "offset_ns", (int64_t)llround(clock->offset));
+        json_member_number(json, "drift", clock->drift);
+        json_member_integer(json, "error_ns", (int64_t)llround(clock->error));
+        json_member_unsigned(json, "bounds", clock->constraints);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+bool job_report_json(const struct job_report *report, struct output *output,
+                     struct status *status) {
+    const struct job *job = report->job;
+    struct json json = {.output = output, .pretty = true};
+    json_begin_object(&json);
+    json_member_string(&json, "schema", "ridge-job-1");
+    json_member_unsigned(&json, "ranks_read", job->rank_count);
+    json_member_integer(&json, "world_size", job->world);
+    json_key(&json, "missing");
+    json_begin_array(&json);
+    for (size_t i = 0; job_missing(job, i) >= 0; i++)
+        json_integer(&json, job_missing(job, i));
+    json_end_array(&json);
+    json_member_integer(&json, "time_ns", job->window.end - job->window.start);
+    json_member_unsigned(&json, "steps", job->steps.count);
+    json_member_unsigned(&json, "operations", job->events - job->waits);
+    json_member_unsigned(&json, "matched", job->matched);
+    json_member_unsigned(&json, "partly_matched", job->partial);
+    json_key(&json, "account");
+    write_account_json(&json, &job->account);
+    write_straggler_json(&json, report);
+    json_key(&json, "gains");
+    json_begin_object(&json);
+    write_gain(&json, "balanced_ns", report->balanced);
+    write_gain(&json, "overlapped_ns", report->overlapped);
+    write_gain(&json, "communication_2x_ns", report->faster);
+    json_end_object(&json);
+    write_clocks_json(&json, job);
+    json_key(&json, "ranks");
+    bool ok = section_write_json(&section_ranks, report, &json, status);
+    json_key(&json, "collectives");
+    ok = section_write_json(&section_collectives, report, &json, status) && ok;
+    json_end_object(&json);
+    output_printf(output, "\n");
+    return ok;
+}

@@ -1,0 +1,231 @@
+/* The gradient rules of operations with their own kernels. */
+#include "tensor/gradient/gradient.h"
+
+#include <math.h>
+
+static struct tensor *add(struct builder *build, struct tensor *a, struct tensor *b) {
+    return build_expression(build, OP_ADD, a, b, NULL);
+}
+
+static struct tensor *multiply(struct builder *build, struct tensor *a, struct tensor *b) {
+    return build_expression(build, OP_MUL, a, b, NULL);
+}
+
+static struct tensor *scaled(struct builder *build, struct tensor *a, double factor) {
+    return build_scalar(build, OP_MUL, a, factor);
+}
+
+/* 0, 1, ... along one axis of a tensor with `rank` axes. */
+static struct tensor *count_up(struct builder *build, int64_t count, unsigned rank, unsigned axis) {
+    struct node_parameters parameters = {.step = 1};
+    struct view view;
+    int64_t sizes[RIDGE_RANK_MAX];
+    if (!view_contiguous(1, &count, &view, build->status))
+        return NULL;
+    struct tensor *numbers = build_kernel(build, OP_ARANGE, RIDGE_I32, &view, NULL, 0, &parameters);
+    for (unsigned i = 0; i < rank; i++)
+        sizes[i] = i == axis ? count : 1;
+    return build_reshape(build, numbers, rank, sizes);
+}
+
+/* ---- Embedding -------------------------------------------------------------------------- */
+
+/* Row r of the table gets the sum of the gradients of its uses: a product with a matrix that has
+ * a 1 where an index is r. */
+static bool embedding_gradient(struct gradient_step *step) {
+    struct builder *build = step->build;
+    int64_t rows = step->operands[0]->view.sizes[0], width = step->operands[0]->view.sizes[1];
+    int64_t count = view_count(&step->operands[1]->view);
+    struct tensor *indices = build_reshape(build, step->operands[1], 2, (int64_t[]){1, count});
+    struct tensor *used = build_cast(
+        build, build_expression(build, OP_EQUAL, count_up(build, rows, 2, 0), indices, NULL),
+        step->g->dtype);
+    struct tensor *g = build_reshape(build, step->g, 2, (int64_t[]){count, width});
+    step->results[0] = build_matmul(build, used, g);
+    return step->results[0] != NULL;
+}
+
+/* ---- Rotary positions --------------------------------------------------------------------- */
+
+/* 1 for the first of each pair, -1 for the second. */
+static struct tensor *pair_signs(struct builder *build, int64_t width, bool interleaved,
+                                 enum ridge_dtype dtype) {
+    struct tensor *index = count_up(build, width, 1, 0);
+    struct tensor *is_second =
+        interleaved ? build_scalar(build, OP_MOD, index, 2)
+                    : build_scalar(build, OP_GREATER_EQUAL, index, (double)(width / 2));
+    return build_expression(build, OP_WHERE, is_second, build_constant(build, dtype, -1),
+                            build_constant(build, dtype, 1));
+}
+
+/* The inverse of a rotation R(angle) is D R(angle) D, where D negates the second of each pair. */
+static bool rope_gradient(struct gradient_step *step) {
+    struct builder *build = step->build;
+    int64_t width = step->node.shape.sizes[3];
+    struct tensor *signs =
+        pair_signs(build, width, step->node.parameters.flags != 0, step->g->dtype);
+    struct tensor *operands[8];
+    if (step->node.input_count > 8)
+        return status_fail(build->status, STATUS_UNSUPPORTED, "rope with %u operands",
+                           step->node.input_count);
+    for (uint32_t i = 1; i < step->node.input_count; i++)
+        operands[i] = step->operands[i];
+    operands[0] = build_contiguous(build, multiply(build, step->g, signs));
+    struct tensor *turned = build_kernel(build, OP_ROPE, step->node.dtype, &step->node.shape,
+                                         operands, step->node.input_count, &step->node.parameters);
+    step->results[0] = multiply(build, turned, signs);
+    return step->results[0] != NULL;
+}
+
+/* ---- Attention -------------------------------------------------------------------------- */
+
+/* Queries of the heads that share keys, as rows of one matrix: [batch, kv_heads, rows, width]. */
+static struct tensor *share_keys(struct builder *build, struct tensor *x, int64_t kv_heads) {
+    const int64_t *sizes = x->view.sizes;
+    return build_reshape(build, x, 4, (int64_t[]){sizes[0], kv_heads, -1, sizes[3]});
+}
+
+/* Whether row r (a query of any of the heads) sees key c. */
+static struct tensor *causal_mask(struct builder *build, int64_t rows, int64_t queries,
+                                  int64_t keys) {
+    struct tensor *row = count_up(build, rows, 2, 0);
+    if (rows != queries)
+        row = build_scalar(build, OP_MOD, row, (double)queries);
+    struct tensor *last = build_scalar(build, OP_ADD, row, (double)(keys - queries));
+    return build_expression(build, OP_LESS_EQUAL, count_up(build, keys, 2, 1), last, NULL);
+}
+
+struct attention {
+    struct tensor *q, *k, *v, *g, *result; /* heads that share keys together */
+    struct tensor *weights;                /* f32, rows of queries */
+    double scale;
+};
+
+/* The weights of the keys, which the forward kernel did not store. */
+static struct tensor *attention_weights(struct builder *build, const struct attention *work,
+                                        int64_t queries, bool causal) {
+    struct tensor *product = build_matmul(build, work->q, build_transpose(build, work->k, 0, 1));
+    struct tensor *scores = scaled(build, build_cast(build, product, RIDGE_F32), work->scale);
+    if (causal) {
+        int64_t rows = work->q->view.sizes[2], keys = work->k->view.sizes[2];
+        scores = build_expression(build, OP_WHERE, causal_mask(build, rows, queries, keys), scores,
+                                  build_constant(build, RIDGE_F32, -INFINITY));
+    }
+    struct tensor *largest = build_reduce(build, OP_REDUCE_MAX, scores, 1u << 3);
+    struct tensor *powers = build_expression(
+        build, OP_EXP, build_expression(build, OP_SUB, scores, largest, NULL), NULL, NULL);
+    return build_expression(build, OP_DIV, powers,
+                            build_reduce(build, OP_REDUCE_SUM, powers, 1u << 3), NULL);
+}
+
+/* The gradient of the scores: weights * (g x transpose(v) - sum(g * result)). */
+static struct tensor *score_gradient(struct builder *build, const struct attention *work) {
+    struct tensor *product = build_matmul(build, work->g, build_transpose(build, work->v, 0, 1));
+    struct tensor *both = multiply(build, build_cast(build, work->g, RIDGE_F32),
+                                   build_cast(build, work->result, RIDGE_F32));
+    struct tensor *mean = build_reduce(build, OP_REDUCE_SUM, both, 1u << 3);
+    struct tensor *change =
+        build_expression(build, OP_SUB, build_cast(build, product, RIDGE_F32), mean, NULL);
+    return scaled(build, multiply(build, work->weights, change), work->scale);
+}
+
+static bool attention_gradient(struct gradient_step *step) {
+    struct builder *build = step->build;
+    enum ridge_dtype dtype = step->node.dtype;
+    int64_t kv_heads = step->operands[1]->view.sizes[1], queries = step->node.shape.sizes[2];
+    if (step->node.input_count != 3 || step->node.parameters.start != 0)
+        return status_fail(build->status, STATUS_UNSUPPORTED,
+                           "attention with a mask, lengths or a window has no gradient");
+    struct attention work = {.q = share_keys(build, step->operands[0], kv_heads),
+                             .k = step->operands[1],
+                             .v = step->operands[2],
+                             .g = share_keys(build, step->g, kv_heads),
+                             .result = share_keys(build, step->result, kv_heads),
+                             .scale = step->node.parameters.scale};
+    if (!work.q || !work.g || !work.result)
+        return false;
+    work.weights = attention_weights(build, &work, queries, step->node.parameters.flags != 0);
+    if (step->wanted[2]) {
+        struct tensor *weights =
+            build_transpose(build, build_cast(build, work.weights, dtype), 0, 1);
+        if (!(step->results[2] = build_matmul(build, weights, work.g)))
+            return false;
+    }
+    struct tensor *scores = build_cast(build, score_gradient(build, &work), dtype);
+    if (step->wanted[0]) {
+        struct tensor *q = build_matmul(build, scores, work.k);
+        step->results[0] = build_reshape(build, q, 4, step->node.shape.sizes);
+        if (!step->results[0])
+            return false;
+    }
+    if (step->wanted[1])
+        step->results[1] = build_matmul(build, build_transpose(build, scores, 0, 1), work.q);
+    return !step->wanted[1] || step->results[1];
+}
+
+/* ---- Pairs of products ---------------------------------------------------------------------- */
+
+static bool contribute(struct builder *build, struct tensor **sum, struct tensor *term) {
+    *sum = *sum ? add(build, *sum, term) : term;
+    return *sum != NULL;
+}
+
+/* silu(x gate) * (x up) */
+static bool gated_gradient(struct gradient_step *step) {
+    struct builder *build = step->build;
+    struct tensor *x = step->operands[0], *by_x[2] = {NULL};
+    struct tensor *gate = build_matmul(build, x, step->operands[1]);
+    struct tensor *up = build_matmul(build, x, step->operands[2]);
+    struct tensor *s = build_expression(build, OP_SIGMOID, gate, NULL, NULL);
+    struct tensor *rest =
+        build_scalar(build, OP_ADD, build_expression(build, OP_NEG, s, NULL, NULL), 1);
+    struct tensor *slope =
+        multiply(build, s, build_scalar(build, OP_ADD, multiply(build, gate, rest), 1));
+    struct tensor *of_up = multiply(build, step->g, multiply(build, gate, s));
+    struct tensor *of_gate = multiply(build, step->g, multiply(build, up, slope));
+    bool wants_x = step->wanted[0];
+    if (!of_up || !of_gate ||
+        !gradient_matmul(build, x, step->operands[1], of_gate, wants_x ? &by_x[0] : NULL,
+                         step->wanted[1] ? &step->results[1] : NULL) ||
+        !gradient_matmul(build, x, step->operands[2], of_up, wants_x ? &by_x[1] : NULL,
+                         step->wanted[2] ? &step->results[2] : NULL))
+        return false;
+    return !wants_x || (contribute(build, &step->results[0], by_x[0]) &&
+                        contribute(build, &step->results[0], by_x[1]));
+}
+
+/* x w + scale * ((x a) b) */
+static bool lora_gradient(struct gradient_step *step) {
+    struct builder *build = step->build;
+    struct tensor *x = step->operands[0], *by_x[2] = {NULL}, *of_low = NULL;
+    struct tensor *low = build_matmul(build, x, step->operands[2]);
+    struct tensor *g = scaled(build, step->g, step->node.parameters.scale);
+    bool wants_x = step->wanted[0];
+    if (!low || !g ||
+        !gradient_matmul(build, x, step->operands[1], step->g, wants_x ? &by_x[0] : NULL,
+                         step->wanted[1] ? &step->results[1] : NULL) ||
+        !gradient_matmul(build, low, step->operands[3], g, &of_low,
+                         step->wanted[3] ? &step->results[3] : NULL) ||
+        !gradient_matmul(build, x, step->operands[2], of_low, wants_x ? &by_x[1] : NULL,
+                         step->wanted[2] ? &step->results[2] : NULL))
+        return false;
+    return !wants_x || (contribute(build, &step->results[0], by_x[0]) &&
+                        contribute(build, &step->results[0], by_x[1]));
+}
+
+gradient_rule *gradient_kernel_rule(enum op op) {
+    switch (op) {
+    case OP_EMBEDDING:
+        return embedding_gradient;
+    case OP_ROPE:
+        return rope_gradient;
+    case OP_ATTENTION:
+        return attention_gradient;
+    case OP_GATED:
+        return gated_gradient;
+    case OP_LORA:
+        return lora_gradient;
+    default:
+        return NULL;
+    }
+}

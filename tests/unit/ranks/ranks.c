@@ -1,0 +1,497 @@
+/* Generated jobs with known clocks, stragglers and losses: are the collectives matched, the clocks
+ * within their bounds, the sums exact, and the costs right? */
+#include "../test.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/min_max.h"
+#include "ranks/cause.h"
+#include "ranks/ranks.h"
+#include "ranks/replay.h"
+
+/* ---- the generator ---- */
+
+struct plan {
+    unsigned ranks, hosts, steps, collectives; /* collectives in a step */
+    bool sequences, hosts_known;
+    double offset_max, drift_max; /* of the hosts' clocks: nanoseconds, and a ratio */
+    unsigned straggler;           /* UINT32_MAX: none */
+    int64_t late;                 /* ns in each segment */
+    unsigned jitter;              /* ns */
+    unsigned loss;                /* one operation in so many is not recorded; 0: none */
+    uint64_t seed;
+};
+
+struct truth {
+    double offset[64], drift[64]; /* by host */
+    int64_t length;
+};
+
+static uint64_t next_random(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+static double uniform(uint64_t *state) {
+    return (double)next_random(state) / (double)(1u << 31) * 2 - 1;
+}
+
+static uint32_t named(struct job *job, const char *name) {
+    struct status status = {0};
+    uint32_t id = 0;
+    CHECK_OK(intern_add(&job->names, text_of(name), &id, &status), status);
+    return id;
+}
+
+static int64_t local_time(const struct truth *truth, unsigned host, int64_t origin, int64_t time) {
+    /* offset + drift * local, as ridge defines it: local = (time + offset) / (1 - drift) */
+    double since = (double)(time - origin);
+    return origin + (int64_t)llround((since + truth->offset[host]) / (1 - truth->drift[host]));
+}
+
+static void add_event(struct rank *rank, struct rank_event event) {
+    struct status status = {0};
+    CHECK_OK(GROW(rank->events, &rank->event_capacity, rank->event_count + 1, &status), status);
+    rank->events[rank->event_count++] = event;
+}
+
+/* Every rank computes and then joins a collective, again and again. */
+static void generate(const struct plan *plan, struct job *job, struct truth *truth) {
+    const int64_t origin = 1700000000000000000;
+    uint64_t random = plan->seed * 2654435761u + 1;
+    struct status status = {0};
+    named(job, "");
+    uint32_t operation = named(job, "allreduce"), group = named(job, "world");
+    job->ranks = memory_allocate(plan->ranks, sizeof *job->ranks, &status);
+    job->rank_count = job->rank_capacity = plan->ranks;
+    REQUIRE(job->ranks);
+    for (unsigned h = 0; h < plan->hosts; h++) {
+        truth->offset[h] = h ? uniform(&random) * plan->offset_max : 0;
+        truth->drift[h] = h ? uniform(&random) * plan->drift_max : 0;
+    }
+    for (unsigned r = 0; r < plan->ranks; r++) {
+        char host[32];
+        snprintf(host, sizeof host, "host%u", r % plan->hosts);
+        job->ranks[r] = (struct rank){.number = r,
+                                      .local = -1,
+                                      .world = plan->ranks,
+                                      .host = plan->hosts_known ? named(job, host) : 0,
+                                      .span = {INT64_MAX, INT64_MIN}};
+    }
+    int64_t now = origin, first = 0;
+    for (unsigned s = 0; s < plan->steps * plan->collectives; s++) {
+        int64_t arrival[512], last = 0;
+        for (unsigned r = 0; r < plan->ranks; r++) {
+            arrival[r] = now + 1000000 + (plan->jitter ? next_random(&random) % plan->jitter : 0) +
+                         (r == plan->straggler ? plan->late : 0);
+            last = MAX(last, arrival[r]);
+        }
+        int64_t end = last + 100000;
+        for (unsigned r = 0; r < plan->ranks; r++) {
+            struct rank *rank = &job->ranks[r];
+            unsigned host = r % plan->hosts;
+            struct rank_event event = {
+                .start = local_time(truth, host, origin, arrival[r]),
+                .end = local_time(truth, host, origin, end),
+                .bytes = 1024u << s % plan->collectives,
+                .sequence = plan->sequences ? s + 1 : 0,
+                .operation = operation,
+                .group = group,
+                .group_size = plan->ranks,
+                .group_rank = -1,
+                .root = -1,
+                .peer = -1,
+                .collective = NO_COLLECTIVE,
+            };
+            if (plan->loss && next_random(&random) % plan->loss == 0)
+                continue;
+            add_event(rank, event);
+            rank->span.start = MIN(rank->span.start, event.start);
+            rank->span.end = MAX(rank->span.end, event.end);
+            CHECK(intervals_add(&rank->communication, event.start, event.end, &status));
+            if (rank->event_count > 1)
+                CHECK(intervals_add(&rank->compute, rank->events[rank->event_count - 2].end,
+                                    event.start, &status));
+        }
+        if (s == 0)
+            first = end;
+        now = end;
+    }
+    truth->length = now - first;
+    for (unsigned r = 0; r < plan->ranks; r++)
+        CHECK(intervals_subtract(&job->ranks[r].communication, &job->ranks[r].compute,
+                                 &job->ranks[r].exposed, &status));
+}
+
+static const struct plan small = {.ranks = 4,
+                                  .hosts = 1,
+                                  .steps = 10,
+                                  .collectives = 3,
+                                  .sequences = true,
+                                  .hosts_known = true,
+                                  .straggler = UINT32_MAX,
+                                  .jitter = 1000,
+                                  .seed = 1};
+
+static void join(const struct plan *plan, struct job *job, struct truth *truth) {
+    struct status status = {0};
+    generate(plan, job, truth);
+    CHECK_OK(job_join(job, &status), status);
+}
+
+/* ---- clocks ---- */
+
+/* The largest difference between aligned and true times over the run. */
+static void check_clocks(const struct job *job, const struct plan *plan,
+                         const struct truth *truth) {
+    const int64_t origin = 1700000000000000000;
+    for (unsigned r = 0; r < plan->ranks; r++) {
+        const struct rank *rank = &job->ranks[r];
+        const struct job_clock *clock = &job->clocks[rank->clock];
+        if (!clock_is_aligned(job, rank) || rank->event_count == 0)
+            continue;
+        for (unsigned k = 0; k < 2; k++) {
+            int64_t local = k ? rank->span.end : rank->span.start;
+            double since = (double)(local - origin);
+            unsigned host = r % plan->hosts;
+            double truly = since - (truth->offset[host] + truth->drift[host] * since);
+            double aligned = (double)(clock_aligned(job, rank, local) - origin);
+            CHECK(fabs(aligned - truly) <= clock->error + 2);
+        }
+    }
+}
+
+TEST(clocks_of_hosts_are_within_their_bound) {
+    static const unsigned sizes[] = {2, 3, 8, 64, 512};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (uint64_t seed = 0; seed < (sizes[i] > 100 ? 2u : 20u); seed++) {
+            struct plan plan = small;
+            struct job job = {0};
+            struct truth truth = {0};
+            plan.ranks = sizes[i];
+            plan.hosts = MIN(sizes[i], seed % 2 ? 2 : 8);
+            plan.steps = 20;
+            plan.offset_max = seed % 3 ? 5e8 : 5e3;
+            plan.drift_max = seed % 4 ? 1e-4 : 0;
+            plan.jitter = seed % 5 ? 200000 : 100;
+            plan.loss = seed % 2 ? 20 : 0;
+            plan.seed = seed + 100;
+            join(&plan, &job, &truth);
+            for (size_t c = 1; c < job.clock_count; c++)
+                CHECK_INT(job.clocks[c].state, CLOCK_SOLVED);
+            check_clocks(&job, &plan, &truth);
+            job_finish(&job);
+        }
+}
+
+TEST(the_bound_of_a_clock_is_as_narrow_as_the_collectives) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    plan.hosts = 2;
+    plan.offset_max = 1e9;
+    plan.steps = 50;
+    join(&plan, &job, &truth);
+    CHECK_INT(job.clock_count, 2);
+    CHECK(job.clocks[1].error < 400000); /* a transfer takes 100 us */
+    job_finish(&job);
+}
+
+TEST(ranks_of_one_host_share_a_clock) {
+    struct job job = {0};
+    struct truth truth = {0};
+    join(&small, &job, &truth);
+    CHECK_INT(job.clock_count, 1);
+    CHECK_INT(job.clocks[0].state, CLOCK_REFERENCE);
+    job_finish(&job);
+}
+
+TEST(clocks_of_unknown_hosts_that_agree_are_left_as_they_are) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    plan.hosts_known = false;
+    join(&plan, &job, &truth);
+    CHECK_INT(job.clock_count, 4);
+    for (size_t c = 1; c < job.clock_count; c++)
+        CHECK_INT(job.clocks[c].state, CLOCK_CONSISTENT);
+    job_finish(&job);
+}
+
+TEST(hosts_without_a_common_collective_are_not_aligned) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    struct status status = {0};
+    plan.hosts = 2;
+    generate(&plan, &job, &truth);
+    for (size_t i = 0; i < job.ranks[1].event_count; i++)
+        job.ranks[1].events[i].group = job.ranks[3].events[i].group = named(&job, "other");
+    for (unsigned r = 0; r < 4; r++)
+        for (size_t i = 0; i < job.ranks[r].event_count; i++)
+            job.ranks[r].events[i].group_size = 2;
+    CHECK_OK(job_join(&job, &status), status);
+    CHECK_INT(job.clocks[1].state, CLOCK_UNSOLVED);
+    CHECK(!job.clocks[1].contradicts);
+    CHECK_INT(job.replayed, -1);
+    job_finish(&job);
+}
+
+TEST(operations_of_another_run_contradict_each_other) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    struct status status = {0};
+    plan.hosts = 2;
+    plan.ranks = 2;
+    plan.jitter = 0;
+    generate(&plan, &job, &truth);
+    for (size_t i = 0; i < job.ranks[1].event_count; i++) {
+        int64_t shift = i % 2 ? 5000000 : -5000000;
+        job.ranks[1].events[i].start += shift;
+        job.ranks[1].events[i].end += shift;
+    }
+    CHECK_OK(job_join(&job, &status), status);
+    CHECK_INT(job.clocks[1].state, CLOCK_UNSOLVED);
+    CHECK(job.clocks[1].contradicts);
+    job_finish(&job);
+}
+
+/* ---- matching ---- */
+
+TEST(collectives_match_by_their_sequence_numbers_though_some_are_lost) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    plan.loss = 10;
+    plan.steps = 40;
+    join(&plan, &job, &truth);
+    CHECK(job.matched > 0 && job.partial > 0);
+    for (size_t i = 0; i < job.collective_count; i++) {
+        const struct collective *collective = &job.collectives[i];
+        for (size_t k = 0; k < collective->count; k++) {
+            const struct member *member = &job.members[collective->first + k];
+            CHECK_INT(job.ranks[member->rank].events[member->event].sequence, collective->sequence);
+        }
+    }
+    job_finish(&job);
+}
+
+TEST(collectives_without_sequence_numbers_match_by_order) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    plan.sequences = false;
+    join(&plan, &job, &truth);
+    CHECK_INT(job.matched, job.events);
+    CHECK_INT(job.collective_count, 30);
+    job_finish(&job);
+}
+
+/* On one host each is matched with those that it overlaps, or not at all. */
+TEST(collectives_without_sequence_numbers_match_by_time_where_some_are_lost) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    plan.sequences = false;
+    plan.loss = 15;
+    plan.steps = 40;
+    join(&plan, &job, &truth);
+    CHECK(2 * (job.matched + job.partial) > job.events);
+    CHECK_INT(job.contradictions, 0);
+    job_finish(&job);
+}
+
+TEST(a_group_that_more_ranks_share_than_it_has_is_not_matched) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    struct status status = {0};
+    generate(&plan, &job, &truth);
+    for (unsigned r = 0; r < 4; r++)
+        for (size_t i = 0; i < job.ranks[r].event_count; i++)
+            job.ranks[r].events[i].group_size = 2; /* two groups of one name */
+    CHECK_OK(job_join(&job, &status), status);
+    CHECK_INT(job.matched, 0);
+    CHECK_INT(job.collective_count, 0);
+    job_finish(&job);
+}
+
+TEST(a_rank_twice_is_an_error) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    struct status status = {0};
+    generate(&plan, &job, &truth);
+    job.ranks[2].number = 1;
+    CHECK(!job_join(&job, &status));
+    CHECK(strstr(status.message, "rank 1 is there twice") != NULL);
+    job_finish(&job);
+}
+
+TEST(missing_ranks_are_listed) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    struct status status = {0};
+    generate(&plan, &job, &truth);
+    job.ranks[3].number = 6;
+    job.ranks[0].world = 8;
+    CHECK_OK(job_join(&job, &status), status);
+    CHECK_INT(job_missing(&job, 0), 3);
+    CHECK_INT(job_missing(&job, 3), 7);
+    CHECK_INT(job_missing(&job, 4), -1);
+    job_finish(&job);
+}
+
+/* ---- the account ---- */
+
+TEST(the_parts_of_a_rank_sum_to_its_window) {
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        struct plan plan = small;
+        struct job job = {0};
+        struct truth truth = {0};
+        struct rank_account sum = {0};
+        plan.seed = seed;
+        plan.hosts = 1 + seed % 3;
+        plan.offset_max = 1e7;
+        plan.drift_max = 5e-5;
+        plan.jitter = 500000;
+        plan.loss = seed % 2 ? 9 : 0;
+        join(&plan, &job, &truth);
+        for (unsigned r = 0; r < plan.ranks; r++) {
+            const struct rank_account *a = &job.ranks[r].account;
+            CHECK_INT(a->compute + a->wait + a->transfer + a->unmatched + a->copy + a->idle,
+                      a->window);
+            CHECK(a->compute >= 0 && a->wait >= 0 && a->transfer >= 0 && a->unmatched >= 0 &&
+                  a->copy >= 0 && a->idle >= 0);
+            sum.window += a->window;
+            sum.wait += a->wait;
+        }
+        CHECK_INT(job.account.window, sum.window);
+        CHECK_INT(job.account.wait, sum.wait);
+        job_finish(&job);
+    }
+}
+
+TEST(waiting_ends_when_the_last_rank_arrives) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    plan.jitter = 0;
+    plan.straggler = 2;
+    plan.late = 250000;
+    join(&plan, &job, &truth);
+    CHECK_INT(job.ranks[0].account.wait, 29 * 250000);
+    CHECK_INT(job.ranks[0].account.transfer, 29 * 100000);
+    CHECK_INT(job.ranks[2].account.wait, 0);
+    CHECK_INT(job.ranks[2].account.compute, 29 * 1250000);
+    job_finish(&job);
+}
+
+TEST(a_job_repeats_its_collectives_in_steps) {
+    struct job job = {0};
+    struct truth truth = {0};
+    join(&small, &job, &truth);
+    CHECK_INT(job.steps.period, 3);
+    CHECK_INT(job.steps.count, 10);
+    job_finish(&job);
+}
+
+/* ---- the replay ---- */
+
+TEST(an_unchanged_replay_takes_as_long_as_the_job) {
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct plan plan = small;
+        struct job job = {0};
+        struct truth truth = {0};
+        plan.seed = seed;
+        plan.jitter = 700000;
+        plan.ranks = 2 + (unsigned)seed;
+        join(&plan, &job, &truth);
+        CHECK_INT(job.replayed, truth.length);
+        job_finish(&job);
+    }
+}
+
+TEST(a_straggler_costs_what_it_is_late) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    plan.jitter = 0;
+    plan.straggler = 3;
+    plan.late = 250000;
+    join(&plan, &job, &truth);
+    CHECK_INT(job.ranks[3].cost, 29 * 250000);
+    CHECK_INT(job.ranks[3].last_arrivals, 30);
+    job_finish(&job);
+}
+
+TEST(faster_communication_shortens_the_transfers) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    struct status status = {0};
+    int64_t length = 0;
+    bool possible = false;
+    plan.jitter = 0;
+    join(&plan, &job, &truth);
+    struct job_change change = {.without_straggler = SIZE_MAX, .faster = 2};
+    CHECK_OK(job_replay(&job, &change, &length, &possible, &status), status);
+    CHECK(possible);
+    CHECK_INT(job.replayed - length, 29 * 50000);
+    change = (struct job_change){.without_straggler = SIZE_MAX, .overlapped = true};
+    CHECK_OK(job_replay(&job, &change, &length, &possible, &status), status);
+    CHECK(possible && length < job.replayed);
+    job_finish(&job);
+}
+
+/* ---- causes ---- */
+
+static void add_part(struct job *job, unsigned rank, struct rank_part part) {
+    struct status status = {0};
+    struct rank *of = &job->ranks[rank];
+    CHECK_OK(GROW(of->parts, &of->part_capacity, of->part_count + 1, &status), status);
+    of->parts[of->part_count++] = part;
+}
+
+static struct rank_cause cause_of(struct job *job, unsigned rank) {
+    struct status status = {0};
+    struct rank_cause cause;
+    CHECK_OK(job_join(job, &status), status);
+    CHECK_OK(cause_find(job, rank, &cause, &status), status);
+    return cause;
+}
+
+TEST(a_late_rank_is_explained_by_what_it_does_more) {
+    for (unsigned kind = 0; kind < 4; kind++) {
+        struct plan plan = small;
+        struct job job = {0};
+        struct truth truth = {0};
+        plan.jitter = 0;
+        plan.straggler = 1;
+        plan.late = 500000;
+        generate(&plan, &job, &truth);
+        for (unsigned r = 0; r < 4; r++) {
+            add_part(&job, r,
+                     (struct rank_part){PART_RUNNING, named(&job, "forward"), 0, 0, false, false,
+                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29});
+            add_part(&job, r,
+                     (struct rank_part){PART_RUNNING, named(&job, "norm"), 0, 0, false, false,
+                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29});
+        }
+        add_part(&job, 1,
+                 (struct rank_part){PART_RUNNING, named(&job, "extra"), named(&job, "a.py:7"), 0,
+                                    false, kind == 2, kind == 1 ? 0 : 14500000, 29});
+        if (kind == 3)
+            job.ranks[1].parts[2].is_input = true;
+        struct rank_cause cause = cause_of(&job, 1);
+        static const enum late_kind expected[] = {LATE_MORE_WORK, LATE_SLOWER, LATE_COLLECTOR,
+                                                  LATE_INPUT};
+        CHECK_INT(cause.kind, expected[kind]);
+        CHECK_INT(cause.excess, 29 * 500000);
+        job_finish(&job);
+    }
+}
