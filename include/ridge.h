@@ -59,6 +59,7 @@ extern "C" {
 typedef struct ridge_device ridge_device;
 typedef struct ridge_tensor ridge_tensor;
 typedef struct ridge_program ridge_program;
+typedef struct ridge_optimizer ridge_optimizer;
 
 #define RIDGE_VERSION "0.1.0"
 
@@ -515,6 +516,73 @@ RIDGE_API ridge_tensor *ridge_detach(ridge_tensor *x);
  * if it did already. A recorded operand must not be assigned to before the gradients are taken. */
 RIDGE_API bool ridge_tape_begin(ridge_device *device);
 RIDGE_API bool ridge_tape_end(ridge_device *device);
+
+/* Losses, one f32: the mean over all elements, or over the rows of cross entropy and KL. Targets of
+ * cross entropy are i32 [...] for logits [..., classes]; rows with a target out of range do not
+ * count. BCE takes logits. KL is the sum over the last axis of target (log(target) - x), x being
+ * logarithms of probabilities. */
+RIDGE_API ridge_tensor *ridge_cross_entropy(ridge_tensor *logits, ridge_tensor *targets);
+RIDGE_API ridge_tensor *ridge_mse_loss(ridge_tensor *x, ridge_tensor *target);
+RIDGE_API ridge_tensor *ridge_l1_loss(ridge_tensor *x, ridge_tensor *target);
+RIDGE_API ridge_tensor *ridge_bce_loss(ridge_tensor *logits, ridge_tensor *target);
+RIDGE_API ridge_tensor *ridge_kl_loss(ridge_tensor *log_probabilities, ridge_tensor *target);
+
+/* Each element is 0 with this probability, else divided by 1 - probability. The same seed and step
+ * give the same elements. In a compiled function the step (one i32, or NULL) must be a tensor that
+ * changes from run to run, or each run drops the same elements. */
+RIDGE_API ridge_tensor *ridge_dropout(ridge_tensor *x, double probability, uint64_t seed,
+                                      ridge_tensor *step);
+
+enum ridge_optimizer_kind {
+    RIDGE_SGD,   /* with momentum, if it is not 0 */
+    RIDGE_ADAM,  /* weight decay is added to the gradient */
+    RIDGE_ADAMW, /* weight decay is apart from it */
+};
+/* Members that are 0 have the default. */
+struct ridge_optimizer_options {
+    enum ridge_optimizer_kind kind;
+    double rate;
+    double momentum;              /* SGD */
+    double beta1, beta2, epsilon; /* Adam: 0.9, 0.999, 1e-8 */
+    double weight_decay;
+    double clip_norm;         /* gradients are scaled down to this norm of all together */
+    double loss_scale;        /* first factor of ridge_optimizer_scale_loss(): 65536 for f16 */
+    unsigned growth_interval; /* the loss scale doubles after so many good steps: 2000 */
+};
+/* Moments are f32, whatever the parameters are. The parameters are retained. */
+RIDGE_API ridge_optimizer *ridge_optimizer_create(ridge_tensor *const *parameters, unsigned count,
+                                                  const struct ridge_optimizer_options *options);
+/* Updates the parameters, one kernel each, eagerly or as part of a function that is being compiled.
+ * `gradients` in the order of the parameters; NULL takes the accumulated ones and clears them. */
+RIDGE_API bool ridge_optimizer_step(ridge_optimizer *optimizer, ridge_tensor *const *gradients);
+/* Adds to the sums for a later step. */
+RIDGE_API bool ridge_optimizer_accumulate(ridge_optimizer *optimizer,
+                                          ridge_tensor *const *gradients);
+/* Mixed precision: the loss times the loss scale; the step divides the gradients by it. If a
+ * gradient is infinite or NaN the step changes nothing but the scale, which it halves. */
+RIDGE_API ridge_tensor *ridge_optimizer_scale_loss(ridge_optimizer *optimizer, ridge_tensor *loss);
+RIDGE_API double ridge_optimizer_loss_scale(const ridge_optimizer *optimizer); /* waits */
+/* For the steps from now on, also of compiled functions. */
+RIDGE_API bool ridge_optimizer_set_rate(ridge_optimizer *optimizer, double rate);
+RIDGE_API void ridge_optimizer_release(ridge_optimizer *optimizer); /* accepts NULL */
+/* The norm of all gradients together, f32. */
+RIDGE_API ridge_tensor *ridge_gradient_norm(ridge_tensor *const *gradients, unsigned count);
+
+enum ridge_schedule_kind {
+    RIDGE_SCHEDULE_CONSTANT,
+    RIDGE_SCHEDULE_LINEAR, /* from rate to final_rate */
+    RIDGE_SCHEDULE_COSINE,
+    RIDGE_SCHEDULE_STEPS, /* times decay every `interval` steps */
+};
+struct ridge_schedule {
+    enum ridge_schedule_kind kind;
+    double rate, final_rate, decay;
+    uint64_t warmup; /* steps in which the rate grows from 0 */
+    uint64_t steps;  /* in all */
+    uint64_t interval;
+};
+/* The learning rate of a step, counted from 0. */
+RIDGE_API double ridge_schedule_rate(const struct ridge_schedule *schedule, uint64_t step);
 
 /* ---- Tracing ---------------------------------------------------------------------------- */
 

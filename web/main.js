@@ -13,6 +13,7 @@ import {viewGaps} from './views/gaps.js';
 import {viewKernels} from './views/kernels.js';
 import {viewMemory} from './views/memory.js';
 import {viewRoofline} from './views/roofline.js';
+import {viewCpu, viewTables} from './views/sections.js';
 import {viewSteps} from './views/steps.js';
 import {viewTransfers} from './views/transfers.js';
 import {viewVerdict} from './views/verdict.js';
@@ -27,9 +28,11 @@ const SECTIONS = [
     ['roofline', 'Roofline', viewRoofline],
     ['flame', 'Flame graph', viewFlame],
     ['gaps', 'Gaps', viewGaps],
+    ['cpu', 'CPU', viewCpu],
     ['transfers', 'Transfers', viewTransfers],
     ['memory', 'Memory', viewMemory],
     ['steps', 'Steps', viewSteps],
+    ['tables', 'Tables', viewTables],
 ];
 
 const byId = (id) => document.getElementById(id);
@@ -39,6 +42,7 @@ function makePage() {
     const page = {
         sections: {}, // by key: the titles and units of the report's tables
         reports: [],
+        tables: [], // of each report: its tables as the program prints them
         traces: [],
         difference: null,
         theme: 'light',
@@ -148,10 +152,13 @@ async function readData(page) {
     }
     for (let i = 0; byId(`report-${i}`); i++) {
         const report = byId(`report-${i}`);
+        const tables = byId(`tables-${i}`);
         const events = byId(`events-${i}`);
+        page.tables.push(await decodeReport(tables.textContent));
         page.reports.push(await decodeReport(report.textContent));
         page.traces.push(await decodeTrace(events.textContent, i));
         report.remove();
+        tables.remove();
         events.remove();
     }
 }

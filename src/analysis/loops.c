@@ -320,7 +320,7 @@ static bool begin_turn(struct turn_finder *finder, struct loop_turns *turns, int
         return false;
     if (turns->count && turns->list[turns->count - 1].end > start)
         turns->list[turns->count - 1].end = start;
-    turns->list[turns->count++] = (struct loop_turn){start, INT64_MAX};
+    turns->list[turns->count++] = (struct loop_turn){.start = start, .end = INT64_MAX};
     finder->first_stack = stack;
     copy_path(&finder->first, finder->now);
     finder->seen = false;
@@ -382,6 +382,8 @@ static bool walk_turns(struct turn_finder *finder, const struct timed_call *call
         if ((kind == NEXT_TURN || (kind == REPEATED && repeats)) &&
             !begin_turn(finder, turns, calls[i].start, stack, status))
             return false;
+        turns->list[turns->count - 1].calls++;
+        turns->list[turns->count - 1].hash += checksum64(&names[call], sizeof names[call]);
         finder->seen |= stack == finder->first_stack && names[call] == finder->repeated;
         *jumps += !left && kind == NEXT_TURN;
         left = false;
@@ -389,6 +391,7 @@ static bool walk_turns(struct turn_finder *finder, const struct timed_call *call
     }
     if (turns->count && !left)
         turns->list[turns->count - 1].end = last_end;
+    turns->ends_outside = left;
     return true;
 }
 

@@ -23,13 +23,16 @@ struct program_loop {
 
 struct loop_turn {
     int64_t start,
-        end; /* host time: the first call, and the next iteration's or the first outside */
+        end;       /* host time: the first call, and the next iteration's or the first outside */
+    size_t calls;  /* launches, copies and others */
+    uint64_t hash; /* of their names, in any order */
 };
 
 struct loop_turns {
     struct loop_turn *list;
     size_t count, capacity;
-    uint32_t thread; /* of the calls */
+    uint32_t thread;   /* of the calls */
+    bool ends_outside; /* a call after the last iteration was recorded */
 };
 
 struct loops {

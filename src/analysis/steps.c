@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "trace/writer.h"
 
 const char *steps_source_name(enum steps_source source) {
     static const char *const names[] = {"none", "profiler steps", "repeated ranges",
@@ -185,18 +186,47 @@ static bool find_repeated_ranges(const struct model *model, struct steps *steps,
 
 /* ---- the program's loop ---- */
 
+/* An iteration at the edge of the recording that has fewer calls than its neighbor, and not the same
+ * calls as any other iteration. */
+static bool is_partial(const struct loop_turns *turns, size_t edge, size_t neighbor) {
+    const struct loop_turn *turn = &turns->list[edge];
+    for (size_t i = 0; i < turns->count; i++)
+        if (i != edge && turns->list[i].calls == turn->calls && turns->list[i].hash == turn->hash)
+            return false;
+    return turn->calls < turns->list[neighbor].calls;
+}
+
+/* Where the recording is a part of the run, its first and last iteration may be parts as well. */
+static void find_partial_turns(const struct model *model, const struct loop_turns *turns,
+                               struct steps *steps) {
+    const struct trace *trace = model->trace;
+    steps->partial_first = steps->partial_last = false;
+    if (turns->count < 2)
+        return;
+    steps->partial_first =
+        text_is(trace_meta(trace, META_STARTS_LATE), "yes") && is_partial(turns, 0, 1);
+    steps->partial_last = text_is(trace_meta(trace, META_ENDS_EARLY), "yes") &&
+                          !turns->ends_outside &&
+                          is_partial(turns, turns->count - 1, turns->count - 2);
+    if (turns->count == 2 && steps->partial_first && steps->partial_last)
+        steps->partial_first = false;
+}
+
 static bool add_turns(const struct model *model, struct steps *steps, struct status *status) {
     struct loop_turns turns;
     size_t capacity = 0;
     if (!steps->loops.steps)
         return true;
     bool ok = loops_turns(model, &steps->loops, steps->loops.steps - 1, &turns, status);
-    for (size_t i = 0; i < turns.count && ok; i++)
+    find_partial_turns(model, &turns, steps);
+    size_t end = turns.count - steps->partial_last;
+    for (size_t i = steps->partial_first; i < end && ok; i++)
         ok =
             add_step(steps, &capacity,
                      (struct step){.start = turns.list[i].start, .end = turns.list[i].end}, status);
     if (turns.count) {
         steps->source = STEPS_LOOP;
+        steps->loops.list[steps->loops.steps - 1].turns = steps->count;
         steps->session = model->trace->thread_session[turns.thread];
     }
     memory_free(turns.list);
@@ -408,20 +438,48 @@ static size_t interruption_of(const struct sequence *sequence, const uint32_t *p
     return SIZE_MAX;
 }
 
-/* The first iteration of the loop that contains the one at `row`. */
-static size_t first_iteration(const struct sequence *sequence, const uint32_t *pattern,
-                              size_t period, size_t row) {
-    size_t first = row, more = 0, max = interruption_max(period);
-    while (more <= max && first >= period + more) {
-        if (is_interrupted_iteration(sequence->names, first - period - more, pattern, period,
-                                     more)) {
-            first -= period + more;
-            more = 0;
-        } else {
+/* Iterations before the one at a row, the last first. */
+struct earlier {
+    size_t *rows;
+    size_t count, capacity;
+};
+
+static bool find_earlier(const struct sequence *sequence, const uint32_t *pattern, size_t period,
+                         size_t row, struct earlier *earlier, struct status *status) {
+    size_t more = 0, max = interruption_max(period);
+    while (more <= max && row >= period + more) {
+        if (!is_interrupted_iteration(sequence->names, row - period - more, pattern, period,
+                                      more)) {
             more++;
+            continue;
         }
+        row -= period + more;
+        more = 0;
+        if (!GROW(earlier->rows, &earlier->capacity, earlier->count + 1, status))
+            return false;
+        earlier->rows[earlier->count++] = row;
     }
-    return first;
+    return true;
+}
+
+/* The iterations from the one at `row` on. */
+static bool add_later(const struct sequence *sequence, const uint32_t *pattern, size_t period,
+                      size_t row, struct steps *steps, size_t *capacity, struct status *status) {
+    const struct model *model = sequence->model;
+    const int64_t *starts = model->trace->activity.start + sequence->base;
+    for (bool last = false; !last;) {
+        size_t more = interruption_of(sequence, pattern, period, row);
+        last = more == SIZE_MAX &&
+               interruption_of(sequence, pattern, period, row + period) == SIZE_MAX;
+        size_t next = row + period + (more == SIZE_MAX ? 0 : more);
+        struct step step = {.start = starts[row]};
+        step.end = next < sequence->count ? starts[next]
+                                          : model_activity_end(model, sequence->base + next - 1);
+        if (!add_step(steps, capacity, step, status))
+            return false;
+        row = next;
+    }
+    return true;
 }
 
 static bool add_iterations(const struct sequence *sequence, const struct cycle *cycle,
@@ -431,19 +489,16 @@ static bool add_iterations(const struct sequence *sequence, const struct cycle *
     size_t period = cycle->period, capacity = 0;
     size_t row = cycle->first + best_phase(sequence, cycle);
     const uint32_t *pattern = sequence->names + row;
-    bool last = false;
-    for (row = first_iteration(sequence, pattern, period, row); !last;) {
-        size_t more = interruption_of(sequence, pattern, period, row);
-        last = more == SIZE_MAX &&
-               interruption_of(sequence, pattern, period, row + period) == SIZE_MAX;
-        size_t next = row + period + (more == SIZE_MAX ? 0 : more);
-        struct step step = {.start = starts[row]};
-        step.end = next < sequence->count ? starts[next]
-                                          : model_activity_end(model, sequence->base + next - 1);
-        if (!add_step(steps, &capacity, step, status))
-            return false;
-        row = next;
+    struct earlier earlier = {0};
+    bool ok = find_earlier(sequence, pattern, period, row, &earlier, status);
+    for (size_t i = earlier.count; i > 0 && ok; i--) {
+        size_t next = i > 1 ? earlier.rows[i - 2] : row;
+        struct step step = {.start = starts[earlier.rows[i - 1]], .end = starts[next]};
+        ok = add_step(steps, &capacity, step, status);
     }
+    memory_free(earlier.rows);
+    if (!ok || !add_later(sequence, pattern, period, row, steps, &capacity, status))
+        return false;
     steps->source = STEPS_PERIODIC;
     steps->session = model->trace->device_session[sequence->device];
     steps->period = period;

@@ -21,7 +21,9 @@ struct steps {
     enum steps_source source;
     struct step *list; /* in order of time */
     size_t count;
-    size_t warm_up;     /* number of leading warm-up steps */
+    size_t warm_up;                   /* number of leading warm-up steps */
+    bool partial_first, partial_last; /* the recording starts or ends within an iteration, which is
+                                         not among the steps */
     bool settled;       /* false: durations never became regular; there is no warm-up */
     size_t period;      /* activities per step, for STEPS_PERIODIC */
     uint32_t device;    /* for STEPS_PERIODIC */

@@ -344,6 +344,96 @@ void section_write_json_columns(const struct section *section, struct json *json
     json_end_object(json);
 }
 
+static bool is_known_column(const struct section *section, const struct column *column,
+                            const void *source, size_t rows, struct buffer *words) {
+    const void *row;
+    bool known = false;
+    for (size_t i = 0; i < rows && !known && (row = section->row(source, i)); i++) {
+        buffer_clear(words);
+        known = column->get(source, row, words).state == VALUE_KNOWN;
+    }
+    return known && column->title;
+}
+
+/* The columns that are shown; returns their number. */
+enum { TABLE_COLUMNS_MAX = 64 };
+static size_t known_columns(const struct section *section, const void *source, size_t rows,
+                            const struct column *shown[TABLE_COLUMNS_MAX], struct buffer *words) {
+    size_t count = 0;
+    for (const struct column *column = section->columns; column->get; column++)
+        if (count < TABLE_COLUMNS_MAX && is_known_column(section, column, source, rows, words))
+            shown[count++] = column;
+    return count;
+}
+
+static void write_json_cells(const struct section *section, const void *source, size_t rows,
+                             const struct column *const *shown, size_t count, struct json *json,
+                             struct buffer *words) {
+    const void *row;
+    json_key(json, "columns");
+    json_begin_array(json);
+    for (size_t k = 0; k < count; k++) {
+        json_begin_object(json);
+        json_member_string(json, "title", shown[k]->title);
+        json_member_string(json, "unit", unit_name(shown[k]->unit));
+        json_member_bool(json, "is_name", shown[k]->flags & COLUMN_FLEXIBLE);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_key(json, "rows");
+    json_begin_array(json);
+    for (size_t i = 0; i < rows && (row = section->row(source, i)); i++) {
+        json_begin_array(json);
+        for (size_t k = 0; k < count; k++) {
+            buffer_clear(words);
+            struct value value = shown[k]->get(source, row, words);
+            if (value.state == VALUE_NONE)
+                json_bool(json, false);
+            else
+                write_json_value(json, value, shown[k]->unit);
+        }
+        json_end_array(json);
+    }
+    json_end_array(json);
+}
+
+static void write_json_sentences(const struct section *section, const void *source,
+                                 struct json *json, struct buffer *words) {
+    json_key(json, "sentences");
+    json_begin_array(json);
+    for (size_t i = 0; section->sentence; i++) {
+        buffer_clear(words);
+        if (!section->sentence(source, i, words))
+            break;
+        json_text(json, buffer_as_text(words));
+    }
+    json_end_array(json);
+}
+
+bool section_write_json_table(const struct section *section, const char *part, const void *source,
+                              size_t rows, struct json *json, struct status *status) {
+    const struct column *shown[TABLE_COLUMNS_MAX];
+    struct buffer note = {0}, words = {0};
+    size_t all = section->columns ? section_rows(section, source) : 0;
+    bool applies = all > 0 && (!section->note || section->note(source, &note));
+    if (applies) {
+        size_t count = known_columns(section, source, rows, shown, &words);
+        json_begin_object(json);
+        json_member_string(json, "part", part);
+        json_member_string(json, "key", section->key);
+        json_member_string(json, "title", section->title);
+        json_member_text(json, "note", buffer_as_text(&note));
+        write_json_cells(section, source, rows, shown, count, json, &words);
+        json_member_unsigned(json, "more", all > rows ? all - rows : 0);
+        write_json_sentences(section, source, json, &words);
+        json_end_object(json);
+    }
+    bool ok = buffer_ok(&note, status) && buffer_ok(&words, status);
+    buffer_finish(&note);
+    buffer_finish(&words);
+    return ok;
+}
+
 static void write_csv_value(struct output *output, struct value value, enum unit unit) {
     if (value.state != VALUE_KNOWN)
         return;

@@ -161,6 +161,14 @@ bool section_write_csv(const struct section *section, const void *source, struct
  * section_write_json(): {"title", "columns": [{"key", "title", "unit"}]}. */
 void section_write_json_columns(const struct section *section, struct json *json);
 
+/* The section as text shows it, for a program that shows it without knowing it: an object with
+ * "part", "key", "title", "note", "columns": [{"title", "unit", "is_name"}], "rows": [[value]],
+ * "more", "sentences". Unknown is null, and false does not apply. Columns without a known value are
+ * left out, and so are rows beyond `rows`. Nothing where the section does not apply or has no rows.
+ */
+bool section_write_json_table(const struct section *section, const char *part, const void *source,
+                              size_t rows, struct json *json, struct status *status);
+
 /* One value as text and Markdown print it. Texts are returned as they are. */
 struct text section_value_text(struct value value, enum unit unit, char text[40]);
 

@@ -19,6 +19,7 @@
     X(rmsnorm_linear)                                                                              \
     X(quantization)                                                                                \
     X(fused_ops)                                                                                   \
+    X(training)                                                                                    \
     X(batch_scaling)                                                                               \
     X(workgroup_sweep)                                                                             \
     X(tile_sweep)                                                                                  \

@@ -56,7 +56,7 @@ static bool make_folder(struct top *top, struct status *status) {
 
 static bool print_turn(struct top *top, const struct record_summary *summary,
                        struct status *status) {
-    struct report_options options = {.trace_name = top->path, .top = TOP_ROWS};
+    struct report_options options = {.trace_name = top->path, .steps = "all", .top = TOP_ROWS};
     struct opened_report opened;
     struct output output;
     if (!report_open(&opened, &options, false, status))
@@ -64,7 +64,7 @@ static bool print_turn(struct top *top, const struct record_summary *summary,
     bool ok = output_open(&output, NULL, false, status);
     if (ok) {
         struct report_style style = report_style(&output);
-        style.sections = "cpu,samples";
+        style.sections = opened.report.device_count ? "account,kernels,lines,cpu" : "cpu,samples";
         if (isatty(output.fd))
             output_control(&output, "\033[H\033[2J");
         opened.report.options.trace_name = "ridge top";
@@ -114,10 +114,12 @@ static const struct command_option options[] = {
 const struct command command_top = {
     .name = "top",
     .arguments = "-p PID",
-    .summary = "Watch a running process: threads, waits, functions",
-    .details = "Shows every second what the threads of a running process and its children did: "
-               "running, ready without a processor, or blocked, where they waited, and the "
-               "functions that ran. The process is not stopped. Ctrl-C ends the view.\n\n"
+    .summary = "Watch a running process: device, threads, waits, lines",
+    .details = "Shows every second what a running process and its children did. With CUDA: how long "
+               "the device was busy and idle and why, the kernels, and the lines of the program "
+               "behind them. Always: whether threads were running, ready without a processor, or "
+               "blocked, where they waited, and the functions or lines that ran. Ctrl-C ends the "
+               "view.\n\n"
                "Each interval is a recording as by 'ridge record -p' with its report. Between two "
                "intervals, for about a tenth of a second, the process is not observed.",
     .examples = "ridge top -p $(pgrep -n python)\tthe newest Python\n"

@@ -89,10 +89,11 @@ static void find_launches(struct diagnosis *diagnosis) {
         finding->change_count = 0;
     }
     describe_launches(diagnosis, finding, graphs);
-    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
-                     "The device is idle for %s while the host is in launch calls or between "
-                     "them",
-                     format_duration(launch_idle(facts), time));
+    if (launch_idle(facts) > 0)
+        finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
+                         "The device is idle for %s while the host is in launch calls or between "
+                         "them",
+                         format_duration(launch_idle(facts), time));
     if (facts->launch_cost && kernels->short_count)
         finding_evidence(
             diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},

@@ -133,9 +133,10 @@ void diagnose_allocation(struct diagnosis *diagnosis) {
                      (struct evidence){.kind = EVIDENCE_CALL, .name = facts->alloc_name},
                      "%.*s and similar: %s in %s", TEXT_ARGS(name), time,
                      format_plural(facts->calls[CALL_ALLOC], "call", "calls", count));
-    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
-                     "The device is idle for %s while the host allocates or frees",
-                     format_duration(facts->cause[CAUSE_ALLOC], time));
+    if (facts->cause[CAUSE_ALLOC] > 0)
+        finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
+                         "The device is idle for %s while the host allocates or frees",
+                         format_duration(facts->cause[CAUSE_ALLOC], time));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-alloc", "%s",
                 remedy_text(facts->framework, REMEDY_POOL));
 }

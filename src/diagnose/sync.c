@@ -67,7 +67,8 @@ void diagnose_reads(struct diagnosis *diagnosis) {
     uint64_t seen = facts->syncs[SYNC_PLAIN].count + facts->syncs[SYNC_SCALAR].count;
     char number[FORMAT_SIZE], time[FORMAT_SIZE], change[FROM_TO_SIZE];
     if (facts->framework != FRAMEWORK_JAX || steps == 0 || 3 * values->count < steps ||
-        3 * seen >= steps || 2 * blocked < facts->cause[CAUSE_HOST] || left >= facts->window)
+        3 * seen >= steps || per_step(diagnosis, blocked) == 0 ||
+        2 * blocked < facts->cause[CAUSE_HOST] || left >= facts->window)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_SYNC_IN_LOOP, CONFIDENCE_HIGH);
     finding_estimate(diagnosis, finding, facts->window - left);

@@ -85,9 +85,10 @@ static void find_small(struct diagnosis *diagnosis) {
     predict_small(diagnosis, finding);
     if (small->bytes >= small->count)
         format_bytes(small->bytes / small->count, each);
-    finding_summary(diagnosis, finding, "%s copies of %s on average, %s of host time each",
-                    format_count(small->count, count), each,
-                    format_duration(small->call_time / (int64_t)small->count, time));
+    int64_t mean = small->call_time / (int64_t)small->count;
+    finding_summary(diagnosis, finding, "%s copies of %s on average%s%s%s",
+                    format_count(small->count, count), each, mean ? ", " : "",
+                    mean ? format_duration(mean, time) : "", mean ? " of host time each" : "");
     finding_gain(diagnosis, finding, "batched, %s",
                  from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
@@ -95,10 +96,10 @@ static void find_small(struct diagnosis *diagnosis) {
                   "waits for it.");
     add_directions(diagnosis, finding, COPIES_SMALL);
     finding_evidence(
-        diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
-        "%s %s; all calls and waits take %s",
+        diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT}, "%s %s%s%s",
         format_plural(steps ? small->count / steps : small->count, "copy", "copies", count),
-        per_step_text(diagnosis), format_duration(small->call_time, time));
+        per_step_text(diagnosis), small->call_time ? "; all calls and waits take " : "",
+        small->call_time ? format_duration(small->call_time, time) : "");
     finding_fix(diagnosis, finding, EFFORT_LINES, "--batch-copies", "%s",
                 remedy_text(facts->framework, REMEDY_BATCH_COPIES));
     finding_fix(diagnosis, finding, EFFORT_DESIGN, NULL,

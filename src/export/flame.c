@@ -22,6 +22,12 @@ static void finish(struct flame *flame) {
     memory_free(flame->launches);
 }
 
+/* Times of a damaged file may not fit into their sum. */
+static void add(int64_t *sum, int64_t time) {
+    if (__builtin_add_overflow(*sum, time, sum))
+        *sum = time < 0 ? INT64_MIN : INT64_MAX;
+}
+
 static bool weigh_activities(struct flame *flame, struct trace *trace, struct status *status) {
     uint32_t *launch = launch_find(trace, status);
     if (!launch || !trace_load(trace, TABLE_CALL, "stack", status) ||
@@ -34,7 +40,7 @@ static bool weigh_activities(struct flame *flame, struct trace *trace, struct st
         if (!stack)
             continue;
         flame->has_device = true;
-        flame->device[stack] += trace->activity.duration[i];
+        add(&flame->device[stack], trace->activity.duration[i]);
         flame->launches[stack]++;
     }
     memory_free(launch);
@@ -47,7 +53,7 @@ static bool weigh_samples(struct flame *flame, struct trace *trace, struct statu
     for (size_t i = 0; i < trace->sample.count; i++)
         if (trace->sample.stack[i]) {
             flame->has_host = true;
-            flame->host[trace->sample.stack[i]] += trace->sample.weight[i];
+            add(&flame->host[trace->sample.stack[i]], trace->sample.weight[i]);
         }
     return true;
 }
@@ -149,7 +155,7 @@ static void write_profile(struct json *json, const struct trace *trace, const ch
     for (uint32_t i = 1; i < trace->stack.count; i++)
         if (weight[i]) {
             json_integer(json, weight[i]);
-            total += weight[i];
+            add(&total, weight[i]);
         }
     json_end_array(json);
     json_member_integer(json, "startValue", 0);

@@ -109,7 +109,8 @@ bool kernel_dual_gemm_fits(const struct dual_gemm_work *work,
 bool kernel_dual_gemm(const struct dual_gemm_work *work, const struct device_capabilities *device,
                       struct kernel_request *request, struct status *status);
 
-/* Buffers: the result, contiguous. */
+/* Buffers: with `stepped` (rand, randn) an i32, by which the numbers differ as by the seed; the
+ * result, contiguous. */
 enum generate_kind { GENERATE_ARANGE, GENERATE_RAND, GENERATE_RANDN };
 struct generate_work {
     enum generate_kind kind;
@@ -117,6 +118,7 @@ struct generate_work {
     int64_t count;
     uint64_t seed;
     double start, step;
+    bool stepped;
 };
 bool kernel_generate_values(const struct generate_work *work,
                             const struct device_capabilities *device,

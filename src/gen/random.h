@@ -37,6 +37,9 @@
 #define RANDOM_FUNCTIONS(INLINE, CONSTANT, CAST, INT32, UINT32, INT64, UINT64, LEADING_ZEROS)      \
     CONSTANT INT32 random_normal_table[640] = {RANDOM_NORMAL_ROWS(RANDOM_ROW)};                    \
     RANDOM_BITS(INLINE, UINT64)                                                                    \
+    INLINE UINT64 random_step(UINT64 key, INT32 step) {                                            \
+        return random_mix(key + CAST(UINT64, CAST(INT64, step)) * 0xA24BAED4963EE407ul);           \
+    }                                                                                              \
     INLINE float random_uniform(UINT64 bits, INT32 limit) {                                        \
         INT32 top = CAST(INT32, bits >> 40);                                                       \
         return CAST(float, top < limit ? top : limit) * 5.9604644775390625e-8f;                    \

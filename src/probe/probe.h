@@ -126,6 +126,9 @@ void cost_reset(void);
 /* At exit: puts the final sum. */
 void cost_finish(void);
 
+/* Names a thread of the probe, so that it is not taken for one of the program's. */
+void probe_name_thread(void);
+
 /* The tid of the calling thread; may be called outside the probe. */
 int64_t probe_thread_id(void);
 

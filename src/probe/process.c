@@ -108,6 +108,12 @@ static struct text thread_name(char name[64]) {
     return text_of(name);
 }
 
+void probe_name_thread(void) {
+#ifdef __linux__
+    prctl(PR_SET_NAME, "ridge probe");
+#endif
+}
+
 int64_t probe_thread_id(void) {
     const struct probe_thread *thread = current;
     if (thread && thread->tid && thread->generation == atomic_load(generation))

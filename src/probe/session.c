@@ -39,6 +39,7 @@ static void serve_recorder(struct probe *probe) {
 
 static void *serve_session(void *nothing) {
     (void)nothing;
+    probe_name_thread();
     if (probe_open(session_folder, session_words)) {
         serve_recorder(probe_start());
         probe_close(true);

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -527,6 +528,11 @@ static void write_notes(struct recording *recording) {
         trace_writer_meta_integer(writer, "target.status", target_status(&summary->target));
         trace_writer_meta_integer(writer, "target.cpu_ns", summary->target_ns);
     }
+    if (summary->target.attached || recording->options->delay > 0 || recording->trimmed_rows)
+        trace_writer_meta(writer, META_STARTS_LATE, TEXT("yes"));
+    if (recording->stopped || (summary->target.attached && !summary->target.ended) ||
+        WIFSIGNALED(summary->target.wait_status))
+        trace_writer_meta(writer, META_ENDS_EARLY, TEXT("yes"));
     trace_writer_meta_integer(writer, "recorder.cpu_ns", summary->recorder_ns);
     apis_write_versions(&recording->rows.apis, writer);
     if (summary->probe_ns >= 0)

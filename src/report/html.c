@@ -11,6 +11,7 @@ extern const unsigned char embedded_page_html[]; /* terminated */
 extern const size_t embedded_page_html_size;
 
 static const char place_of_data[] = "<!-- data -->";
+enum { TABLE_ROWS = 500 };
 
 /* Begins an element of data, which browsers neither run nor show. */
 static bool begin_data(struct page_stream *stream, const char *type, const char *what, size_t index,
@@ -68,6 +69,43 @@ static bool write_sections(struct output *output, struct status *status) {
     return ok;
 }
 
+/* All tables of a device, or of the host (NULL), as the text report has them. */
+static bool write_device_tables(const struct report *report, const struct report_device *device,
+                                struct json *json, struct status *status) {
+    const struct report_source source = {report, device};
+    bool ok = true;
+    json_begin_array(json);
+    for (const struct report_part *part = report_parts; part->name; part++)
+        for (size_t i = 0; part->sections[i] && part->per_device == (device != NULL); i++)
+            ok = section_write_json_table(part->sections[i], part->name, &source, TABLE_ROWS, json,
+                                          status) &&
+                 ok;
+    json_end_array(json);
+    return ok;
+}
+
+static bool write_tables(const struct report *report, size_t index, struct output *output,
+                         struct status *status) {
+    struct buffer text = {0};
+    struct output into = output_into(&text);
+    struct json json = {.output = &into};
+    json_begin_object(&json);
+    json_key(&json, "host");
+    bool ok = write_device_tables(report, NULL, &json, status);
+    json_key(&json, "devices");
+    json_begin_object(&json);
+    for (size_t i = 0; i < report->device_count; i++) {
+        json_key_text(&json, model_device_key(&report->model, report->devices[i].id));
+        ok = write_device_tables(report, &report->devices[i], &json, status) && ok;
+    }
+    json_end_object(&json);
+    json_end_object(&json);
+    ok = ok && buffer_ok(&text, status) &&
+         write_json(buffer_as_text(&text), "tables", index, output, status);
+    buffer_finish(&text);
+    return ok;
+}
+
 static bool write_events(const struct report *report, size_t index, struct output *output,
                          struct page_summary *summary, struct status *status) {
     struct page_events events = {0};
@@ -97,6 +135,7 @@ static bool write_page(const struct report *const *reports, size_t count, struct
         return false;
     for (size_t i = 0; i < count; i++)
         if (!write_report(reports[i], i, output, status) ||
+            !write_tables(reports[i], i, output, status) ||
             !write_events(reports[i], i, output, summary, status))
             return false;
     size_t after = (size_t)place + sizeof place_of_data - 1;

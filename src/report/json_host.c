@@ -143,6 +143,8 @@ static void write_steps(struct json *json, const struct report *report) {
     json_member_string(json, "source", sources[steps->source]);
     json_member_unsigned(json, "count", steps->count);
     json_member_unsigned(json, "warm_up", steps->warm_up);
+    json_member_unsigned(json, "partial",
+                         (uint64_t)steps->partial_first + (uint64_t)steps->partial_last);
     json_member_bool(json, "settled", steps->settled);
     json_member_unsigned(json, "period", steps->period);
     write_loops(json, report);

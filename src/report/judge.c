@@ -25,6 +25,7 @@ struct judged {
     struct judged_device *devices;
     struct diagnose_device *sources;
     size_t count;
+    struct step_range steps;
     struct replay *replay;
 };
 
@@ -83,7 +84,7 @@ static bool make_replay(struct judged *judged, struct status *status) {
     const struct report *report = judged->report;
     bool steady = judged->selections != NULL;
     judged->replay = report_replay(report, steady ? judged->selections : report->selections,
-                                   steady || report->narrowed, status);
+                                   steady || report->narrowed, judged->steps, status);
     return judged->replay != NULL;
 }
 
@@ -149,6 +150,9 @@ bool judge(struct report *report, struct status *status) {
     if (!steady && report->options.steps && !select_steps(report, &first_step, &last_step, status))
         return false;
     bool by_steps = steady || report->options.steps;
+    bool others = report->options.range || report->options.window;
+    judged.steps = by_steps && !others ? (struct step_range){first_step, last_step}
+                                       : (struct step_range){1, 0};
     judged.sources = memory_allocate(report->device_count + 1, sizeof *judged.sources, status);
     bool ok = judged.sources != NULL;
     if (ok && steady)
@@ -158,7 +162,6 @@ bool judge(struct report *report, struct status *status) {
     ok = ok && parallel_run(1 + (steady ? judged.count : 0), prepare, &judged, status);
     write_options(report, steady, &options);
     ok = ok && buffer_ok(&options, status);
-    bool others = report->options.range || report->options.window;
     snprintf(part, sizeof part, "%ssteps %zu to %zu", others ? "the selected part of " : "",
              first_step + 1, last_step + 1);
     struct diagnose_source source = {

@@ -443,38 +443,11 @@ static void write_trust(struct markdown *document) {
     buffer_finish(&note);
 }
 
-static void write_account(struct markdown *document, size_t index) {
-    const struct account *account = &document->report->devices[index].account;
-    const struct {
-        const char *name;
-        int64_t time;
-    } rows[] = {{"busy", account->busy},
-                {"exposed communication", account->exposed_communication},
-                {"exposed copy", account->exposed_copy},
-                {"idle", account->idle},
-                {"window", account->window}};
-    struct table table = {0};
-    char text[FORMAT_SIZE];
-    table_column(&table, "where the time goes", TABLE_LEFT);
-    table_column(&table, "time", TABLE_RIGHT);
-    table_column(&table, "share", TABLE_RIGHT);
-    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
-        if (rows[i].time == 0 && strcmp(rows[i].name, "exposed communication") == 0)
-            continue;
-        table_cell(&table, text_of(rows[i].name));
-        table_cell(&table, text_of(format_duration(rows[i].time, text)));
-        table_cell(&table,
-                   text_of(format_percent(wording_share(rows[i].time, account->window), text)));
-    }
-    markdown_device_heading(document, "Account", index);
-    markdown_table(document, &table);
-}
-
 static void write_part(struct markdown *document, const struct report_part *part) {
     size_t devices = document->report->device_count;
     for (size_t i = 0; i < (part->per_device ? devices : 1); i++) {
         if (strcmp(part->name, "account") == 0)
-            write_account(document, i);
+            write_section(document, &section_account, &document->report->devices[i]);
         for (size_t k = 0; part->sections[k]; k++)
             write_section(document, part->sections[k],
                           part->per_device ? &document->report->devices[i] : NULL);

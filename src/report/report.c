@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "report/judge.h"
+#include "report/sample.h"
 #include "report/select.h"
 #include "trace/writer.h"
 
@@ -158,7 +159,10 @@ static bool find_limits(struct report *report, struct status *status) {
 }
 
 struct replay *report_replay(const struct report *report, const struct selection *selections,
-                             bool narrowed, struct status *status) {
+                             bool narrowed, struct step_range steps, struct status *status) {
+    struct step_range sampled;
+    if (sample_choose(report, steps, &sampled))
+        return sample_replay(report, selections, sampled, status);
     struct replay_source source = {
         .model = &report->model,
         .host = &report->host,
@@ -174,7 +178,12 @@ struct replay *report_replay(const struct report *report, const struct selection
 
 /* The replay reads columns that the questions do not, so it is made when they are answered. */
 static bool keep_replay(struct report *report, struct status *status) {
-    report->replay = report_replay(report, report->selections, report->narrowed, status);
+    struct step_range steps = {1, 0};
+    const struct report_options *options = &report->options;
+    if (options->steps && !options->range && !options->window &&
+        !select_steps(report, &steps.first, &steps.last, status))
+        return false;
+    report->replay = report_replay(report, report->selections, report->narrowed, steps, status);
     return report->replay != NULL;
 }
 

@@ -52,6 +52,7 @@ struct report_options {
     const struct limits *given; /* by device id: measured where the trace has no roofs; or NULL */
     bool keep_replay;           /* so that what if can be asked of the selection */
     bool no_verdict;            /* leave the verdict out: only the account */
+    size_t replay_events;       /* calls and activities that are replayed one by one; 0: default */
 };
 
 struct report_device {
@@ -118,10 +119,15 @@ struct report {
 bool report_build(struct report *report, struct trace *trace, const struct report_options *options,
                   struct status *status);
 void report_finish(struct report *report);
+/* The steps that a selection consists of, by index; none if first > last. */
+struct step_range {
+    size_t first, last;
+};
 /* A replay that measures these selections (by device id); `narrowed`: they are less than the run.
- * It keeps using the report and them. NULL on failure. */
+ * It keeps using the report and them. A long run is replayed by a sample of its steps. NULL on
+ * failure. */
 struct replay *report_replay(const struct report *report, const struct selection *selections,
-                             bool narrowed, struct status *status);
+                             bool narrowed, struct step_range steps, struct status *status);
 
 struct report_style {
     bool color;

@@ -6,6 +6,41 @@
 #include "report/sections.h"
 #include "report/wording.h"
 
+/* ---- account ---- */
+
+/* A row is the place of a time in this list. */
+static const char *const account_parts[] = {"busy", "exposed communication", "exposed copy", "idle",
+                                            "window"};
+
+static int64_t account_time(const struct report_source *of, const char *const *part) {
+    const struct account *account = &of->device->account;
+    const int64_t times[] = {account->busy, account->exposed_communication, account->exposed_copy,
+                             account->idle, account->window};
+    return times[part - account_parts];
+}
+
+/* Communication only where there is some. */
+static const void *account_row(const void *source, size_t index) {
+    const struct report_source *of = source;
+    index += index > 0 && of->device->account.exposed_communication == 0;
+    return index < ARRAY_COUNT(account_parts) ? &account_parts[index] : NULL;
+}
+
+#define ACCOUNT(name, ...) REPORT_VALUE(name, char *const, __VA_ARGS__)
+ACCOUNT(account_part, value_string(*at))
+ACCOUNT(account_part_time, value_integer(account_time(of, (const char *const *)at)))
+ACCOUNT(account_share, value_real(wording_share(account_time(of, (const char *const *)at),
+                                                of->device->account.window)))
+
+static const struct column account_columns[] = {
+    {"part", "where the time goes", UNIT_TEXT, 0, account_part},
+    {"time_ns", "time", UNIT_NS, 0, account_part_time},
+    {"share", "share", UNIT_SHARE, 0, account_share},
+    {0},
+};
+const struct section section_account = {
+    .key = "account", .title = "Account", .columns = account_columns, .row = account_row};
+
 /* ---- metrics: one row each, with the target that profiling guides give ---- */
 
 struct metric {

@@ -56,7 +56,15 @@ static bool steps_sentence(const void *source, size_t index, struct buffer *line
                       steps->warm_up ? "Steady" : "All", format_duration(steps->median, a),
                       format_duration(steps->min, b), format_duration(steps->max, c),
                       format_percent(steps->variation, d));
-    return index == 2 || (index > 2 && loop_sentence(REPORT(source), index - 3, line));
+    if (index == 2)
+        return true;
+    index += !steps->partial_first && !steps->partial_last;
+    if (index == 3)
+        buffer_printf(line, "The recording %s%s%s within an iteration, which is not counted.",
+                      steps->partial_first ? "starts" : "",
+                      steps->partial_first && steps->partial_last ? " and " : "",
+                      steps->partial_last ? "ends" : "");
+    return index == 3 || (index > 3 && loop_sentence(REPORT(source), index - 4, line));
 }
 
 const struct section section_steps = {

@@ -12,7 +12,7 @@ struct report_source {
 };
 
 /* Of a device. */
-extern const struct section section_metrics, section_gaps, section_longest_gaps, section_host_code,
+extern const struct section section_account, section_metrics, section_gaps, section_longest_gaps, section_host_code,
     section_thread_states, section_kernels, section_kernel_variants, section_limits,
     section_launches, section_layers, section_copies;
 /* Of the host. */

@@ -292,6 +292,10 @@ static void try_merge(struct fusion *fusion, uint32_t reader, const struct node_
     uint32_t producer = fusion->group_of[input->node], consumer = fusion->group_of[reader];
     struct group *from = &fusion->groups[producer], *to = &fusion->groups[consumer];
     struct union_space space;
+    /* What is computed again for a later kernel must not be stored by an earlier one. */
+    if (fusion->graph->nodes[reader].parameters.again &&
+        !fusion->graph->nodes[input->node].parameters.again)
+        return;
     if (from->epoch != to->epoch ||
         (!unify(from, to, &space) &&
          !unify_broadcast(fusion, producer, consumer, reader, input, &space)) ||
@@ -383,7 +387,8 @@ static void find_order(struct fusion *fusion, bool *done) {
             for (int assigns = 0; assigns < 2 && !changed; assigns++)
                 for (uint32_t g = 0; g < fusion->group_count; g++) {
                     const struct group *group = &fusion->groups[g];
-                    bool is_assign = fusion->graph->nodes[group->first].kind == NODE_ASSIGN;
+                    bool is_assign =
+                        group->writes || fusion->graph->nodes[group->first].kind == NODE_ASSIGN;
                     if (done[g] || group->count == 0 || group->epoch != epoch ||
                         is_assign != assigns || !is_ready(fusion, g, done))
                         continue;
@@ -409,6 +414,7 @@ bool fusion_make(struct fusion *fusion, const struct graph *graph, const uint32_
         {(void **)&fusion->live, sizeof *fusion->live},
         {(void **)&fusion->stored, sizeof *fusion->stored},
         {(void **)&fusion->axes, sizeof *fusion->axes},
+        {(void **)&fusion->written_to, sizeof *fusion->written_to},
         {(void **)&merging.reached, sizeof *merging.reached},
         {(void **)&merging.group_of, sizeof *merging.group_of},
         {(void **)&merging.axes, sizeof *merging.axes},
@@ -425,6 +431,7 @@ bool fusion_make(struct fusion *fusion, const struct graph *graph, const uint32_
     make_groups(fusion);
     merge_all(fusion, &merging);
     find_stored(fusion);
+    fusion_write_in_place(fusion);
     find_order(fusion, merging.reached);
     return true;
 }

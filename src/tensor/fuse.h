@@ -20,6 +20,7 @@ struct group {
     uint32_t epoch;
     uint32_t first, last; /* its nodes are among these: see group_of */
     uint32_t count;       /* of nodes; 0 if it was merged into another group */
+    bool writes;          /* in the place of assignments */
     uint32_t matmul;      /* GROUP_MATMUL: the product's node */
     /* The space, without axes of size 1; and which of its axes are reduced. */
     unsigned rank;
@@ -38,7 +39,8 @@ struct fusion {
     bool *live;         /* by node: something needs it */
     bool *stored;       /* by node: something outside its group needs it */
     uint32_t *axes;     /* by node: mask of the space's axes along which its values differ */
-    uint32_t *order;    /* groups in the order in which they run */
+    const struct node_input **written_to; /* by node: the assignment's target, or NULL */
+    uint32_t *order;                      /* groups in the order in which they run */
     uint32_t order_count;
 };
 
@@ -46,6 +48,9 @@ struct fusion {
 bool fusion_make(struct fusion *fusion, const struct graph *graph, const uint32_t *outputs,
                  unsigned output_count, struct status *status);
 void fusion_finish(struct fusion *fusion);
+
+/* A part of fusion_make(): groups that write to the targets of assignments. */
+void fusion_write_in_place(struct fusion *fusion);
 
 /* The node whose kernel computes n: n itself, except for a second result. */
 uint32_t fusion_owner(const struct graph *graph, uint32_t n);

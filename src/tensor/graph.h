@@ -71,6 +71,7 @@ struct graph {
     uint32_t input_count, epoch, operations;
     struct storage **captures;
     size_t capture_count, capture_capacity;
+    bool apart;  /* no two inputs share a storage */
     bool failed; /* an operation could not be traced */
     struct status failure;
 };

@@ -322,8 +322,11 @@ static bool lower_fused(struct lowering *lowering, const struct group *group) {
     for (unsigned i = 0; i < work.program.operand_count; i++) {
         const struct group_operand *operand = &work.operands[i];
         places[i] = lower_place(lowering, operand->node, operand->offset);
+        const struct node_input *target = lowering->fusion->written_to[operand->node];
         shape.alignment[i] =
-            graph_alignment(lowering->fusion->graph, operand->node, operand->offset);
+            operand->stored && target
+                ? graph_alignment(lowering->fusion->graph, target->node, target->view.offset)
+                : graph_alignment(lowering->fusion->graph, operand->node, operand->offset);
     }
     const char *detail = lower_detail(lowering, group, &work, NULL);
     bool done = false;

@@ -42,8 +42,9 @@ static bool lower_generate(struct lowering *lowering, const struct node *node,
         .seed = node->parameters.seed,
         .start = node->parameters.value,
         .step = node->parameters.step,
+        .stepped = node->input_count > 0,
     };
-    out->bytes = node_bytes(node);
+    out->bytes = inputs_bytes(lowering, node) + node_bytes(node);
     return kernel_generate_values(&work, device, &out->request, lowering->status);
 }
 

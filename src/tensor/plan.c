@@ -152,6 +152,12 @@ static bool place_all(struct plan *plan, const struct fusion *fusion, struct ten
             places[n] = (struct place){node->kind == NODE_INPUT ? PLACE_INPUT : PLACE_CAPTURE,
                                        node->parameters.index, 0};
     }
+    for (uint32_t n = 0; n < graph->count; n++)
+        if (fusion->written_to[n]) {
+            const struct node_input *target = fusion->written_to[n];
+            places[n] = places[target->node];
+            places[n].offset += tensor_byte_offset(graph->nodes[n].dtype, target->view.offset);
+        }
     place_outputs(plan, graph, outputs, places);
     uint32_t *position = positions(fusion, scratch, status);
     struct lifetime *lifetimes =

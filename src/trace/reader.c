@@ -893,6 +893,57 @@ bool trace_open(const char *path, struct trace **trace, struct status *status) {
     return ok;
 }
 
+/* Event tables have a time in their first column of that type; -1: none. */
+static int time_column(unsigned table) {
+    for (unsigned column = 0; column < trace_tables[table].column_count; column++)
+        if (trace_tables[table].columns[column].type == COLUMN_TIME)
+            return (int)column;
+    return -1;
+}
+
+/* Whether one of the chunk's events starts in the window. */
+static bool chunk_is_in(struct trace *trace, const struct chunk_ref *chunk, unsigned column,
+                        const int64_t window[2], bool *inside, struct status *status) {
+    size_t rows = chunk->header.rows;
+    int64_t *times = memory_allocate(rows, sizeof *times, status);
+    bool ok =
+        times && decode_chunk_column(trace, &trace->file->decoder, chunk, column, times, status);
+    *inside = false;
+    for (size_t i = 0; i < rows && ok && !*inside; i++)
+        *inside = times[i] >= window[0] && times[i] < window[1];
+    memory_free(times);
+    return ok;
+}
+
+bool trace_open_part(const struct trace *whole, int64_t start, int64_t end, struct trace **part,
+                     struct status *status) {
+    const int64_t window[2] = {start, end};
+    struct trace *trace;
+    if (!trace_open_fd(whole->file->fd, "the trace", &trace, status))
+        return false;
+    struct trace_file *file = trace->file;
+    size_t kept = 0;
+    bool ok = true;
+    for (size_t i = 0; i < file->chunk_count && ok; i++) {
+        const struct chunk_ref *chunk = &file->chunks[i];
+        bool inside = true;
+        int column = chunk->table >= TABLE_ACTIVITY ? time_column((unsigned)chunk->table) : -1;
+        if (column >= 0)
+            ok = chunk_is_in(trace, chunk, (unsigned)column, window, &inside, status);
+        if (!inside)
+            *row_count(trace, (unsigned)chunk->table) -= chunk->header.rows;
+        else
+            file->chunks[kept++] = *chunk;
+    }
+    file->chunk_count = kept;
+    if (!ok) {
+        trace_close(trace);
+        return false;
+    }
+    *part = trace;
+    return true;
+}
+
 void trace_close(struct trace *trace) {
     if (!trace)
         return;

@@ -47,6 +47,10 @@ struct trace {
 bool trace_open(const char *path, struct trace **trace, struct status *status);
 /* As trace_open() for an open file, which may have no name; the descriptor is duplicated. */
 bool trace_open_fd(int fd, const char *name, struct trace **trace, struct status *status);
+/* The same file once more, with the same ids and, of the event tables, only the chunks with events
+ * that start in the window: a sample of a long trace. */
+bool trace_open_part(const struct trace *whole, int64_t start, int64_t end, struct trace **part,
+                     struct status *status);
 /* Takes NULL. */
 void trace_close(struct trace *trace);
 

@@ -67,19 +67,23 @@ TRACE_TABLES(SCHEMA_WRITE)
 #define META_CLOCK_ERROR "clock.error_ns"   /* bound of device time against host time */
 #define META_DROPS "drops"
 #define META_SOURCE_FILE "source.file"
-#define META_SOURCE_FORMAT "source.format"       /* kineto, chrome, nsys, xctrace, ... */
-#define META_SOURCE_TOOL "source.tool"           /* the recorder and its version */
-#define META_TRUNCATED "source.truncated"        /* why, when the source ended early */
-#define META_NOT_READ "source.tables_not_read"   /* tables of the source that ridge has no use for \
-                                                  */
-#define META_NOT_FOUND "source.tables_not_found" /* tables that ridge reads and were not exported  \
-                                                  */
-#define META_WARNING "warning"                   /* one sentence; may repeat */
+#define META_SOURCE_FORMAT "source.format" /* kineto, chrome, nsys, xctrace, ... */
+#define META_SOURCE_TOOL "source.tool"     /* the recorder and its version */
+#define META_TRUNCATED "source.truncated"  /* why, when the source ended early */
+#define META_NOT_READ                                                                              \
+    "source.tables_not_read" /* tables of the source that ridge has no use for                     \
+                              */
+#define META_NOT_FOUND                                                                             \
+    "source.tables_not_found"  /* tables that ridge reads and were not exported                    \
+                                */
+#define META_WARNING "warning" /* one sentence; may repeat */
 #define META_COMMAND "command"
 #define META_HOST "host"
 #define META_PROCESSORS "processors"              /* that the recorded program may use */
 #define META_STATES_INTERVAL "states.interval_ns" /* thread states were read that often */
-#define META_SAMPLES_CLOCK "samples.clock" /* "wall": samples also count waiting threads */
+#define META_SAMPLES_CLOCK "samples.clock"        /* "wall": samples also count waiting threads */
+#define META_STARTS_LATE "recording.starts_late"  /* the program ran before; "yes" */
+#define META_ENDS_EARLY "recording.ends_early"    /* and after, or it was killed; "yes" */
 /* "none": the source has durations without start times, and activities were laid end to end.
  * "counters": it has only counters of the launches of another recording. */
 #define META_TIMELINE "timeline"

@@ -358,8 +358,11 @@ static bool find_unchanged(struct replay *replay, struct status *status) {
 
 struct replay *replay_create(const struct replay_source *source, struct status *status) {
     struct replay *replay = memory_allocate(1, sizeof *replay, status);
-    if (!replay)
+    if (!replay) {
+        if (source->release)
+            source->release(source->owned);
         return NULL;
+    }
     struct trace *trace = source->model->trace;
     replay->source = *source;
     replay->trace = trace;
@@ -411,5 +414,7 @@ void replay_destroy(struct replay *replay) {
     memory_free(replay->windows);
     waits_finish(&replay->awaits);
     waits_finish(&replay->depends);
+    if (replay->source.release)
+        replay->source.release(replay->source.owned);
     memory_free(replay);
 }

@@ -188,13 +188,28 @@ static bool make_changes(struct run *run, const struct change *changes, size_t c
     return true;
 }
 
+/* Whether more than one activity in twenty has no recorded launch. A sample begins and ends with
+ * parts of chunks, which do not count. */
+static bool lacks_launches(const struct replay *replay) {
+    const struct model *model = replay->source.model;
+    uint64_t unlaunched = 0, all = 0;
+    if (!replay->source.stands_for)
+        return (model->unmatched_early + model->unmatched_lost) * 20 > replay->activities;
+    for (uint32_t device = 1; device < replay->devices; device++)
+        for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++)
+            if (selection_contains(&replay->source.selections[device],
+                                   replay->trace->activity.start[i])) {
+                unlaunched += replay->launch[i] == NO_ROW;
+                all++;
+            }
+    return unlaunched * 20 > all;
+}
+
 /* Assumptions that incomplete traces need. */
 static void add_assumptions(const struct replay *replay, struct outcome *outcome) {
-    const struct model *model = replay->source.model;
-    uint64_t unlaunched = model->unmatched_early + model->unmatched_lost;
     if (replay->activities == 0 && replay->calls > 0)
         text_join(outcome->assumes, "the host waits for no device work, since none was recorded");
-    else if (unlaunched * 20 > replay->activities)
+    else if (lacks_launches(replay))
         text_join(outcome->assumes,
                   "activities without a recorded launch keep their distance to the previous one");
 }
@@ -211,6 +226,45 @@ static int64_t measured_time(const struct replay *replay) {
 /* Nothing needs to be computed. */
 static bool is_unchanged(const struct run *run, const struct outcome *outcome) {
     return !outcome->applicable && run_is_unchanged(run);
+}
+
+static void scale(int64_t *time, double factor) {
+    *time = (int64_t)((double)*time * factor);
+}
+
+/* From the sample to the run that it stands for. Counts in texts are those of the sample. */
+static void scale_outcome(const struct replay *replay, struct outcome *outcome) {
+    if (replay->source.stands_for <= 0 || outcome->before <= 0)
+        return;
+    const double sampling_error = 0.05; /* of the gain */
+    double factor = (double)replay->source.stands_for / (double)outcome->before;
+    char words[OUTCOME_TEXT + 100];
+    scale(&outcome->unchanged, factor);
+    scale(&outcome->after, factor);
+    scale(&outcome->error, factor);
+    outcome->before = replay->source.stands_for;
+    outcome->error += (int64_t)(sampling_error * (double)llabs(outcome->before - outcome->after));
+    outcome->touched = (uint64_t)((double)outcome->touched * factor);
+    for (size_t i = 0; i < outcome->device_count; i++) {
+        struct outcome_device *device = &outcome->devices[i];
+        int64_t *parts[] = {&device->busy, &device->exposed_communication, &device->exposed_copy,
+                            &device->idle};
+        device->window = 0; /* the parts still sum up to it */
+        for (size_t k = 0; k < ARRAY_COUNT(parts); k++) {
+            scale(parts[k], factor);
+            device->window += *parts[k];
+        }
+        for (size_t cause = 0; cause < CAUSE_COUNT; cause++)
+            scale(&device->cause[cause], factor);
+    }
+    if (outcome->what[0]) {
+        snprintf(words, sizeof words, "in %s, %s", replay->source.sampled, outcome->what);
+        outcome->what[0] = 0;
+        text_join(outcome->what, words);
+    }
+    snprintf(words, sizeof words, "the other steps are like %s, which were replayed",
+             replay->source.sampled);
+    text_join(outcome->assumes, words);
 }
 
 static bool run_changes(const struct replay *replay, const struct change *changes, size_t count,
@@ -238,6 +292,7 @@ static bool run_changes(const struct replay *replay, const struct change *change
                 (int64_t)(assumption_error * (double)llabs(outcome->before - outcome->after));
         }
         add_assumptions(replay, outcome);
+        scale_outcome(replay, outcome);
     }
     run_finish(&run);
     if (!ok)

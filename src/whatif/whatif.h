@@ -61,8 +61,16 @@ struct replay_source {
     /* Whether that part is less than the run: times are then lengths of the part, else the wall
      * time of the run. */
     bool narrowed;
+    /* If the model is a sample of a longer run: the measured time that it stands for, and which
+     * part it is. Predictions are scaled to that time. */
+    int64_t stands_for;
+    const char *sampled; /* "steps 4,000 to 4,400" */
+    /* What is released with the replay, or NULL. */
+    void *owned;
+    void (*release)(void *owned);
 };
 
+/* On failure `owned` is released too. */
 struct replay *replay_create(const struct replay_source *source, struct status *status);
 void replay_destroy(struct replay *replay);
 

@@ -82,6 +82,20 @@ for row in csv.DictReader(sys.stdin):
     if row["activities"] != "0":
         print(row["line"], row["source"], row["activities"])' | sort
 "$RIDGE" report t.ridge --section steps | sed -n 's/, found.*//p'
+echo "- a recording that ends within an iteration"
+cat > killed.py << 'EOF'
+import os, sys, time
+sys.path.insert(0, sys.argv[1])
+import lines
+for step in range(8):
+    lines.go(lines.kernel, 1, *lines.rest)
+    if step == 7:
+        time.sleep(0.4)
+        os.kill(os.getpid(), 9)
+    lines.go(lines.kernel, 1, *lines.rest)
+EOF
+{ record -o t.ridge -- python3 killed.py "$TESTS/fixtures"; } 2> /dev/null
+"$RIDGE" report t.ridge --section steps | grep -E '^Steps|within' | sed 's/, found.*//'
 echo "- without them"
 record --python-lines off -o t.ridge -- python3 "$TESTS/fixtures/lines.py" plain > /dev/null
 "$RIDGE" query t.ridge "SELECT count(*) FROM call WHERE stack IS NOT NULL" --format csv | tail -n 1

@@ -75,5 +75,6 @@ void check_misuse_of_handles(void); /* a part of the above */
 void check_large(void);
 void check_failing_memory(void);
 void check_gradients(void);
+void check_training(void);
 
 #endif

@@ -427,6 +427,67 @@ static struct array shift_reference(const struct array *in, int option) {
     return y;
 }
 
+/* ---- Losses ----------------------------------------------------------------------------- */
+
+enum { CROSS_ENTROPY, MSE, L1, BCE, KL };
+
+static ridge_tensor *loss_forward(ridge_tensor *const *in, int option) {
+    switch (option) {
+    case CROSS_ENTROPY:
+        return ridge_cross_entropy(in[0], in[1]);
+    case MSE:
+        return ridge_mse_loss(in[0], in[1]);
+    case L1:
+        return ridge_l1_loss(in[0], in[1]);
+    case BCE:
+        return ridge_bce_loss(in[0], in[1]);
+    default:
+        return ridge_kl_loss(in[0], in[1]);
+    }
+}
+
+static double loss_term(double x, double y, int option) {
+    switch (option) {
+    case MSE:
+        return (x - y) * (x - y);
+    case L1:
+        return fabs(x - y);
+    case BCE:
+        return -y * log(1 / (1 + exp(-x))) - (1 - y) * log(1 / (1 + exp(x)));
+    default:
+        return y * (log(y) - x);
+    }
+}
+
+/* Rows of which one has a target that is out of range. */
+static double cross_entropy(const struct array *x, const struct array *targets) {
+    int64_t classes = x->sizes[x->rank - 1];
+    double sum = 0, rows = 0;
+    for (int64_t row = 0; row < targets->count; row++) {
+        int64_t target = (int64_t)targets->values[row];
+        double total = 0;
+        if (target < 0 || target >= classes)
+            continue;
+        for (int64_t i = 0; i < classes; i++)
+            total += exp(x->values[row * classes + i]);
+        sum += log(total) - x->values[row * classes + target];
+        rows++;
+    }
+    return sum / fmax(rows, 1);
+}
+
+static struct array loss_reference(const struct array *in, int option) {
+    struct array y = array_make(0, NULL);
+    if (option == CROSS_ENTROPY) {
+        y.values[0] = cross_entropy(&in[0], &in[1]);
+        return y;
+    }
+    double parts = (double)(option == KL ? in->sizes[0] : in->count);
+    for (int64_t i = 0; i < in->count; i++)
+        y.values[0] += loss_term(in[0].values[i], in[1].values[i], option) / parts;
+    return y;
+}
+
 /* ---- The list --------------------------------------------------------------------------- */
 
 #define X345                                                                                       \
@@ -572,6 +633,14 @@ const struct gradient_problem gradient_problems[] = {
      3,
      7,
      {HEADS(2, 4, 3, 4), HEADS(2, 2, 5, 4), HEADS(2, 2, 5, 4)}},
+    {"cross_entropy", loss_forward, loss_reference, CROSS_ENTROPY, 2, 1,
+     {CUBE(2, 3, 7), {.rank = 2, .sizes = {2, 3}, .low = -1, .high = 8, .integer = true}}},
+    {"mse_loss", loss_forward, loss_reference, MSE, 2, 3, {MATRIX(3, 5), MATRIX(3, 5)}},
+    {"l1_loss", loss_forward, loss_reference, L1, 2, 3, {MATRIX(3, 5), MATRIX(3, 5)}},
+    {"bce_loss", loss_forward, loss_reference, BCE, 2, 3,
+     {MATRIX(3, 5), {.rank = 2, .sizes = {3, 5}, .low = 0, .high = 1}}},
+    {"kl_loss", loss_forward, loss_reference, KL, 2, 3,
+     {MATRIX(3, 5), {.rank = 2, .sizes = {3, 5}, .low = 0.1, .high = 0.9}}},
     {"token_shift", shift_forward, shift_reference, 1, 3, 7, {CUBE(2, 3, 4), MATRIX(2, 4), ROW(4)}},
     {"token_shift without mix",
      shift_forward,

@@ -38,6 +38,10 @@ fi
 cp tests/corpus/traces/host-busy-sampled.ridge "$in/trace.ridge"
 cp tests/fixtures/graph.json.gz "$in/kineto.json.gz"
 cp tests/fuzz/seeds/runs/two.jsonl "$in/runs.jsonl"
+cp tests/fuzz/seeds/folded/small.txt "$in/folded.txt"
+cp tests/fuzz/seeds/perf_script/small.txt "$in/perf.txt"
+cp tests/fuzz/seeds/speedscope/small.json "$in/speedscope.json"
+cp tests/fuzz/seeds/rocprof/kernels.csv "$in/kernels.csv"
 for format in perfetto chrome; do
     "$ridge" export "$in/trace.ridge" --format $format -o "$in/trace.$format" || exit 1
 done
@@ -170,6 +174,10 @@ import-nsys import -q "$in/nsys.sqlite" -o file
 import-rpd import -q "$in/rpd.rpd" -o file
 import-xplane import -q "$in/xplane.pb" -o file
 import-xctrace import -q "$in/xctrace.xml" -o file
+import-folded import -q "$in/folded.txt" -o file
+import-perf-script import -q "$in/perf.txt" -o file
+import-speedscope import -q "$in/speedscope.json" -o file
+import-rocprof import -q --skip-invalid "$in/kernels.csv" -o file
 export-chrome export "$in/trace.ridge" --format chrome -o file
 export-perfetto export "$in/trace.ridge" --format perfetto -o file
 export-sqlite export "$in/trace.ridge" --format sqlite -o file

@@ -32,6 +32,7 @@
     X(rpd)                                                                                         \
     X(runs)                                                                                        \
     X(safetensors)                                                                                 \
+    X(sources)                                                                                     \
     X(speedscope)                                                                                  \
     X(spool)                                                                                       \
     X(torch_memory)                                                                                \

@@ -154,6 +154,43 @@ static void passes(void) {
     printf("count triple %lu\n", count);
 }
 
+static void render(id buffer, const char *label) {
+    id pass = GET(id, GET(id, objc_getClass("MTLRenderPassDescriptor"), "alloc"), "init");
+    id encoder = SEND(id, (id, SEL, id), buffer, SEL("renderCommandEncoderWithDescriptor:"), pass);
+    if (label)
+        SEND(void, (id, SEL, id), encoder, SEL("setLabel:"), standin_string(label));
+    SEND(void, (id, SEL, uint64_t, uint64_t, uint64_t), encoder,
+         SEL("drawPrimitives:vertexStart:vertexCount:"), (uint64_t)3, (uint64_t)0, (uint64_t)6);
+    GET(void, encoder, "endEncoding");
+    GET(void, pass, "release");
+}
+
+/* Buffers with one and two render encoders, with a label, and with a kernel. */
+static void renders(void) {
+    for (unsigned long i = 0; i < count; i++) {
+        void *pool = objc_autoreleasePoolPush();
+        id buffers[4];
+        for (unsigned k = 0; k < 4; k++)
+            buffers[k] = GET(id, queue, "commandBuffer");
+        render(buffers[0], NULL);
+        render(buffers[1], NULL);
+        render(buffers[1], NULL);
+        render(buffers[2], "draw the scene");
+        encode(buffers[3], triple, 4);
+        render(buffers[3], NULL);
+        for (unsigned k = 0; k < 4; k++)
+            finish(buffers[k]);
+        objc_autoreleasePoolPop(pool);
+    }
+    printf("count buffers %lu\n", 4 * count);
+}
+
+static void metal4(void) {
+    id modern = GET(id, device, "newMTL4CommandQueue");
+    steps();
+    GET(void, modern, "release");
+}
+
 /* Without a wait until the end. */
 static void many(void) {
     void *pool = objc_autoreleasePoolPush();
@@ -282,6 +319,7 @@ int main(int argc, char **argv) {
         {"many", many},       {"crowded", crowded},     {"uncommitted", uncommitted},
         {"threads", threads}, {"signposts", signposts}, {"forked", forked},
         {"killed", killed},   {"exited", exited},       {"all-devices", all_devices},
+        {"renders", renders}, {"metal4", metal4},
     };
     if (argc > 2)
         count = strtoul(argv[2], NULL, 10);

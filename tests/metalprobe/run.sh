@@ -94,6 +94,16 @@ with_passes() {
     run_both 0 passes 20 && lost nothing && is_sound && has_kernels triple && is 20 "SELECT count(*) FROM activity" &&
         is 20 "SELECT count(*) FROM range WHERE name = 'forward' AND queue > 0"
 }
+# A render encoder has no samples: its buffer is one activity.
+with_renders() {
+    run_both 0 renders 10 && lost nothing && is_sound && is 40 "SELECT count(*) FROM activity WHERE kind = 'kernel'" &&
+        is 10 "SELECT count(*) FROM activity WHERE name = 'render'" &&
+        is 10 "SELECT count(*) FROM activity WHERE name = 'render and 1 more'" &&
+        is 10 "SELECT count(*) FROM activity WHERE name = 'draw the scene'" &&
+        is 10 "SELECT count(*) FROM activity WHERE name = 'triple and 1 more'" &&
+        is_own_time "SELECT sum(duration) FROM activity" 40
+}
+with_metal4() { run_both 0 metal4 10 && has_kernels triple && is_sound && warned 'MTL4CommandQueue'; }
 in_many() { run_both 0 many 500 && lost nothing && has_kernels add_one && is_sound; }
 crowded() {
     run_both 0 crowded 5 && lost nothing && is_sound && is 5 "SELECT count(*) FROM activity WHERE name = 'triple and 99 more'" &&
@@ -146,6 +156,8 @@ check "steps with a wait" in_steps
 check "times of encoders" in_encoders
 check "several kernels in one encoder" in_packed
 check "the program's own pass descriptors" with_passes
+check "render encoders" with_renders
+check "a queue of Metal 4" with_metal4
 check "500 buffers without a wait" in_many
 check "buffers with a hundred encoders" crowded
 check "buffers that are never committed" uncommitted

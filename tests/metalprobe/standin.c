@@ -311,7 +311,7 @@ enum { NOT_ENQUEUED, ENQUEUED, COMMITTED, SCHEDULED, COMPLETED, FAILED };
 
 static Class Device, Queue, BaseBuffer, Buffer, Encoder, BlitEncoder, Pipeline, Library, Function,
     MemoryBuffer, CounterSet, SampleBuffer, SampleDescriptor, PassDescriptor, BlitPassDescriptor,
-    Attachments;
+    RenderPassDescriptor, RenderEncoder, Queue4, Attachments;
 
 struct labeled {
     struct object object;
@@ -418,6 +418,11 @@ static id new_queue(id self, SEL selector) {
     (void)selector;
     return SEND(id, (id, SEL, uint64_t), self,
                 sel_registerName("newCommandQueueWithMaxCommandBufferCount:"), (uint64_t)64);
+}
+
+static id new_queue4(id self, SEL selector) {
+    (void)self, (void)selector;
+    return make(Queue4);
 }
 
 static id new_library(id self, SEL selector, struct string *source, id options, id *error) {
@@ -596,6 +601,18 @@ static id blit_encoder(struct buffer *self, SEL selector) {
 static id blit_encoder_pass(struct buffer *self, SEL selector, struct descriptor *pass) {
     (void)selector;
     return make_encoder(self, BlitEncoder, pass);
+}
+
+static id render_encoder_pass(struct buffer *self, SEL selector, id pass) {
+    (void)selector;
+    return pass ? make_encoder(self, RenderEncoder, NULL) : NULL;
+}
+static void draw(struct encoder *self, SEL selector, uint64_t type, uint64_t start,
+                 uint64_t vertices) {
+    (void)selector, (void)start;
+    if (self->ended || type > 4)
+        stop("a draw after the end, or of an unknown type", NULL);
+    self->commands += vertices > 0;
 }
 
 static void set_pipeline(struct encoder *self, SEL selector, id pipeline) {
@@ -790,6 +807,10 @@ __attribute__((constructor)) static void make_classes(void) {
     Buffer = new_class("StandinBuffer", BaseBuffer, sizeof(struct buffer));
     Encoder = new_class("StandinEncoder", NSObject, sizeof(struct encoder));
     BlitEncoder = new_class("StandinBlitEncoder", NSObject, sizeof(struct encoder));
+    Queue4 = new_class("StandinQueue4", NSObject, sizeof(struct object));
+    RenderEncoder = new_class("StandinRenderEncoder", NSObject, sizeof(struct encoder));
+    RenderPassDescriptor =
+        new_class("MTLRenderPassDescriptor", NSObject, sizeof(struct descriptor));
     Pipeline = new_class("StandinPipeline", NSObject, sizeof(struct pipeline));
     Library = new_class("StandinLibrary", NSObject, sizeof(struct object));
     Function = new_class("StandinFunction", NSObject, sizeof(struct pipeline));
@@ -829,6 +850,8 @@ __attribute__((constructor)) static void make_classes(void) {
         {&PassDescriptor, "dealloc", dealloc_pass},
         {&PassDescriptor, "sampleBufferAttachments", pass_attachments},
         {&PassDescriptor, "setDispatchType:", set_dispatch_type},
+        {&RenderPassDescriptor, "init", init_pass},
+        {&RenderPassDescriptor, "dealloc", dealloc_pass},
         {&BlitPassDescriptor, "init", init_pass},
         {&BlitPassDescriptor, "copy", copy_pass},
         {&BlitPassDescriptor, "dealloc", dealloc_pass},
@@ -859,6 +882,12 @@ __attribute__((constructor)) static void make_classes(void) {
         {&Buffer, "computeCommandEncoderWithDescriptor:", compute_encoder_pass},
         {&Buffer, "blitCommandEncoder", blit_encoder},
         {&Buffer, "blitCommandEncoderWithDescriptor:", blit_encoder_pass},
+        {&Buffer, "renderCommandEncoderWithDescriptor:", render_encoder_pass},
+        {&RenderEncoder, "label", label_of},
+        {&RenderEncoder, "setLabel:", set_label},
+        {&RenderEncoder, "drawPrimitives:vertexStart:vertexCount:", draw},
+        {&RenderEncoder, "endEncoding", end_encoding},
+        {&Device, "newMTL4CommandQueue", new_queue4},
         {&Encoder, "label", label_of},
         {&Encoder, "setLabel:", set_label},
         {&Encoder, "setComputePipelineState:", set_pipeline},

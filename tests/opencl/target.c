@@ -635,6 +635,43 @@ static void served(unsigned count) {
     tear_down(&setup);
 }
 
+/* What profiling costs without ridge: microseconds per kernel of a queue as it is, with an event
+ * for each kernel, with profiling as well, and when the times of the events are read, too. */
+static void driver_cost(unsigned count) {
+    static const char *const what[] = {"plain", "events", "profiling", "times"};
+    struct setup setup = set_up();
+    cl_int (*profile)(cl_event, cl_uint, size_t, void *, size_t *) =
+        (__typeof__(profile))symbol("clGetEventProfilingInfo");
+    cl_int (*release)(cl_event) = (__typeof__(release))symbol("clReleaseEvent");
+    cl_event *events = calloc(count, sizeof *events);
+    for (unsigned mode = 0; mode < 4 * 5 && events; mode++) {
+        cl_command_queue queue =
+            create_queue(&setup, mode % 4 >= 2 ? CL_QUEUE_PROFILING_ENABLE : 0);
+        struct timespec start, end;
+        launch(queue, setup.add_one, 0, NULL, NULL);
+        finish(queue);
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        for (unsigned i = 0; i < count; i++)
+            launch(queue, setup.add_one, 0, NULL, mode % 4 ? &events[i] : NULL);
+        finish(queue);
+        for (unsigned i = 0; i < count && mode % 4; i++) {
+            cl_ulong time;
+            if (mode % 4 == 3) {
+                check(profile(events[i], CL_PROFILING_COMMAND_START, 8, &time, NULL), "a time");
+                check(profile(events[i], CL_PROFILING_COMMAND_END, 8, &time, NULL), "a time");
+            }
+            release(events[i]);
+        }
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        double ns =
+            (double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec);
+        printf("%s %.3f\n", what[mode % 4], ns / 1e3 / count);
+        release_queue(queue);
+    }
+    free(events);
+    tear_down(&setup);
+}
+
 /* Launches that leave the work-group size to the driver, or to the kernel. */
 static void groups(unsigned count) {
     struct setup setup = set_up();
@@ -676,6 +713,7 @@ static const struct {
     {"served", served},
     {"timed", timed},
     {"groups", groups},
+    {"driver-cost", driver_cost},
 };
 
 int main(int argc, char **argv) {

@@ -7,7 +7,7 @@ import subprocess
 
 from suite import PICTURES, RIDGE, Opened, made_trace, make_page, painted, require, test, timeline_box, view_of
 
-SECTIONS = ["verdict", "account", "timeline", "kernels", "roofline", "flame", "gaps", "transfers", "memory", "steps"]
+SECTIONS = ["verdict", "account", "timeline", "kernels", "roofline", "flame", "gaps", "transfers", "memory", "steps", "tables"]
 
 
 @test
@@ -253,6 +253,23 @@ def functions_of_python_are_a_flame_graph_without_the_interpreter(chromium):
             select.dispatchEvent(new Event('change'));
         })()""")
         require(not search("_PyEval").startswith("0 frames"), "the interpreter is not shown")
+
+
+@test
+def tables_are_those_of_the_text_report(chromium):
+    trace = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fixtures", "python.ridge")
+    printed = subprocess.run([RIDGE, "report", trace, "--section", "cpu"], capture_output=True, text=True, check=True).stdout
+    with Opened(chromium, make_page("cpu", trace)) as page:
+        page.screenshot(os.path.join(PICTURES, "cpu.png"), "#cpu")
+        captions = page.run("[...document.querySelectorAll('#cpu caption')].map((caption) => caption.textContent)")
+        for caption in captions:
+            require(caption.replace(": ", "  ", 1) in printed, f"“{caption}” is not in the text report")
+        require(len(captions) >= 2, f"the CPU has the tables {captions}")
+        for cell in page.run("[...document.querySelectorAll('#cpu td.number')].map((cell) => cell.textContent)"):
+            require(cell in printed or cell == "0.0 %", f"“{cell}” is not in the text report")
+        page.run("document.querySelectorAll('#tables details').forEach((details) => { details.open = true; })")
+        page.settle()
+        require(page.run("document.querySelectorAll('#tables tbody tr').length") > 3, "tables without rows")
 
 
 @test

@@ -9,6 +9,7 @@ import {causeFill, causeLegend, causePatterns} from './cause_patterns.js';
 import {chartFrame, roundTicks, shortTick, withTitle} from './chart.js';
 import {bucketEdge, bucketsOfGaps, gapAt, gapsOfDevice} from './gap_buckets.js';
 import {actAsButton, bringTimeline, chooseSource, deviceIdOf, deviceSources, emptyNote, figureRow, followWidth, labeledSelect, moveWithArrows} from './parts.js';
+import {sectionTable, tablesOf} from './sections.js';
 import {dataTable} from './table.js';
 
 const LONGEST_GAPS = 100;
@@ -114,6 +115,8 @@ function showGaps(page, source, place) {
         redraw();
     })), chart, below);
     below.append(longestTable(page, source, gaps, Uint32Array.from(gaps.first, (_, number) => number), 'The longest gaps'));
+    const tables = tablesOf(page, source.trace, 'gaps', source.key).filter((table) => table.key !== 'longest_gaps');
+    place.append(...tables.map(sectionTable));
     const redraw = followWidth(chart, (width) => gapChart(source, buckets, byTime, width, choose));
 }
 

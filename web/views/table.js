@@ -14,6 +14,11 @@ const UNIT_TEXTS = {
     factor: (value) => `${value.toPrecision(3)}x`, number: (value) => value >= 100 ? formatCount(value) : String(Number(value.toPrecision(3))),
 };
 
+// How quantities of a unit are written; undefined: as they are.
+export function unitText(unit) {
+    return UNIT_TEXTS[unit];
+}
+
 // Columns of a section of the report, by key; `more` has what only the page shows of one: hint, share, about.
 export function sectionColumns(section, keys, more = {}) {
     return keys.map((key) => section.columns.find((column) => column.key === key)).filter(Boolean).map(({key, title, unit}) => {
@@ -60,10 +65,10 @@ function tableCell(column, row, first, onpick) {
 }
 
 // columns: [{key, title, about, value(row), text(row), number, wide, share(row), hint(row)}]; what
-// `value` returns is sorted by, what `text` returns is shown. sort: [key, descending].
+// `value` returns is sorted by, what `text` returns is shown. sort: [key, descending]; null: as the rows are.
 // onpick(row): what a click on a row does. filter: the filter's label, to have one.
 export function dataTable({caption, columns, rows, sort, onpick, filter, filterText}) {
-    let [sortKey, descending] = sort || [columns[0].key, false];
+    let [sortKey, descending] = sort || [sort === null ? null : columns[0].key, false];
     let shown = rows;
     const tall = rows.length > TABLE_WHOLE_ROWS;
     const body = element('tbody', {});
@@ -104,7 +109,8 @@ export function dataTable({caption, columns, rows, sort, onpick, filter, filterT
     const order = () => {
         const column = columns.find((one) => one.key === sortKey);
         const sign = descending ? -1 : 1;
-        shown = shown.slice().sort((a, b) => sign * compareValues(column.value(a), column.value(b)));
+        if (column)
+            shown = shown.slice().sort((a, b) => sign * compareValues(column.value(a), column.value(b)));
         for (const [key, heading] of headings)
             heading.setAttribute('aria-sort', key !== sortKey ? 'none' : descending ? 'descending' : 'ascending');
         frame.scrollTop = 0;

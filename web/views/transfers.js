@@ -7,9 +7,8 @@ import {formatBytes, formatCount, formatDuration, formatPercent, formatRate} fro
 import {chartFrame, decadesAround, markShape, powerTicks, withTitle} from './chart.js';
 import {deviceLimits} from './kernel_limits.js';
 import {actAsButton, bringTimeline, chooseSource, deviceIdOf, deviceSources, emptyNote, followWidth, moveWithArrows} from './parts.js';
-import {dataTable} from './table.js';
+import {sectionTable, tablesOf} from './sections.js';
 
-const SMALL_COPY = 65536;
 const POINT_CELL = 5; // pixels: copies this near to each other are one point
 const COPY_LIMITS = {to_device_pinned: ['HtoD', 'pinned'], to_device_pageable: ['HtoD', 'pageable'], to_host_pinned: ['DtoH', 'pinned'], to_host_pageable: ['DtoH', 'pageable']};
 
@@ -31,50 +30,16 @@ function copyFamilies(trace, id) {
         const memory = hostMemory(activities, i);
         const key = `${direction} ${memory}`;
         if (!families.has(key))
-            families.set(key, {key, direction, memory, rows: [], bytes: 0, time: 0, knownTime: 0, small: 0, sized: 0});
+            families.set(key, {key, direction, memory, rows: [], bytes: 0, time: 0, knownTime: 0});
         const family = families.get(key);
         family.rows.push(i);
         family.time += activities.duration[i];
         if (Number.isFinite(activities.bytes[i])) {
-            family.sized++;
             family.bytes += activities.bytes[i];
             family.knownTime += activities.duration[i];
-            family.small += activities.bytes[i] < SMALL_COPY;
         }
     }
     return [...families.values()].sort((a, b) => b.time - a.time);
-}
-
-// NaN where no copy has a size: it prints as unknown.
-function perSized(family, sum) {
-    return family.sized > 0 ? sum / family.sized : NaN;
-}
-
-function familyRate(family) {
-    return family.knownTime > 0 ? family.bytes / family.knownTime * 1e9 : NaN;
-}
-
-function familyTable(page, source, families) {
-    return dataTable({
-        caption: `Copies of ${source.title}`, rows: families, sort: ['time', true],
-        columns: [
-            {key: 'direction', title: 'direction', value: (row) => row.key, text: (row) => row.direction},
-            {key: 'memory', title: 'host memory', value: (row) => row.memory},
-            {key: 'count', title: 'copies', number: true, value: (row) => row.rows.length, text: (row) => formatCount(row.rows.length)},
-            {key: 'bytes', title: 'bytes', number: true, value: (row) => row.sized > 0 ? row.bytes : NaN, text: (row) => formatBytes(row.sized > 0 ? row.bytes : NaN)},
-            {key: 'time', title: 'time', number: true, value: (row) => row.time, text: (row) => formatDuration(row.time)},
-            {key: 'rate', title: 'rate', number: true, value: familyRate, text: (row) => formatRate(familyRate(row))},
-            {key: 'mean', title: 'mean size', number: true, value: (row) => perSized(row, row.bytes), text: (row) => formatBytes(perSized(row, row.bytes))},
-            {key: 'small', title: 'below 64 KiB', number: true, value: (row) => perSized(row, row.small),
-                text: (row) => formatPercent(perSized(row, row.small)), share: (row) => perSized(row, row.small)},
-        ],
-        onpick: (row) => {
-            const {activities} = page.traces[source.trace];
-            const longest = row.rows.reduce((a, b) => activities.duration[b] > activities.duration[a] ? b : a);
-            page.pick({trace: source.trace, table: 'activities', row: longest});
-            bringTimeline();
-        },
-    });
 }
 
 function pointFill(family) {
@@ -179,7 +144,7 @@ function showTransfers(page, source, place) {
     }
     place.append(element('p', {class: 'hint'}, account.copy_union_ns > 0
         ? `Copies and sets ran for ${formatDuration(account.copy_union_ns)}; ${formatPercent(account.overlap)} of that under kernels, ${formatDuration(account.exposed_copy_ns)} while no kernel ran.` : ''));
-    place.append(familyTable(page, source, families));
+    place.append(...tablesOf(page, source.trace, 'copies', source.key).map(sectionTable));
     if (families.some((family) => family.bytes > 0 && family.knownTime > 0)) {
         const chart = element('div', {class: 'chart-host'});
         place.append(transferLegend(families), chart);

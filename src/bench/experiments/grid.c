@@ -575,3 +575,31 @@ const struct experiment experiment_batch_scaling = {
     .plan = plan_grid,
     .conclude = conclude_batches,
 };
+
+/* Forward pass, gradients and update: operation by operation, and as one program. */
+static const struct grid training = {
+    .lines = {{.workload = &workload_train_mlp, .variant = "eager"},
+              {.workload = &workload_train_mlp,
+               .variant = "compiled",
+               .compiled = true,
+               .compare = true},
+              {.workload = &workload_train_block, .variant = "eager"},
+              {.workload = &workload_train_block,
+               .variant = "compiled",
+               .compiled = true,
+               .compare = true}},
+    .line_count = 4,
+    .sizes = {.cpu = {2, {256, 512}}, .gpu = {2, {512, 2048}}, .tests = {1, {32}}},
+    .batches = {.cpu = {1, {16}}, .gpu = {1, {64}}, .tests = {1, {2}}},
+    .gpu_dtype = RIDGE_F32,
+    .label = "{workload} {size}, batch {batch}",
+};
+const struct experiment experiment_training = {
+    .name = "training",
+    .summary = "A training step of three layers and of a transformer block of 128 tokens",
+    .sizes = "width; 256, 512 (GPU: 512, 2048)",
+    .batches = "rows or sequences; 16 (GPU: 64)",
+    .takes = TAKES_DTYPE | TAKES_SIZE | TAKES_BATCH,
+    .grid = &training,
+    .plan = plan_grid,
+};

@@ -137,7 +137,27 @@ class Torch:
             ),
             linear=functional.linear,
             attention=attention,
+            train=self.train,
         )
+
+    def train(self, loss_of):
+        """A step: the loss, its gradients with respect to inputs 2 and following, their update."""
+        torch = self.torch
+
+        def step(x, target, *weights, loss_of=loss_of):
+            with torch.inference_mode(False), torch.enable_grad():
+                parameters = [weight.detach().requires_grad_() for weight in weights]
+                loss = loss_of(x, target, *parameters)
+                gradients = torch.autograd.grad(loss, parameters)
+            with torch.no_grad():
+                torch._foreach_add_(list(weights), list(gradients), alpha=-1e-7)
+            return loss.detach()
+
+        # The loss is compiled, and with it its gradient.
+        step.compiled = lambda: lambda *inputs, loss=self.compile(loss_of): step(
+            *inputs, loss_of=loss
+        )
+        return step
 
     def random(self, dtype, sizes, scale):
         torch = self.torch
@@ -379,8 +399,25 @@ def make_functions(f, numbers):
     def mlp(x, a, b, c):
         return f.relu(f.relu(x @ a) @ b) @ c
 
+    def mlp_loss(x, target, a, b, c):
+        return ((mlp(x, a, b, c).float() - target.float()) ** 2).mean()
+
+    def block_loss(x, target, qkv, out, up, down):
+        batch, tokens, width = x.shape
+        head = 64 if width % 64 == 0 else width
+        parts = (f.rms_norm(x, None, 1e-5) @ qkv).chunk(3, -1)
+        q, k, v = (part.view(batch, tokens, -1, head).transpose(1, 2) for part in parts)
+        y = f.attention(q, k, v, head**-0.5).transpose(1, 2).reshape(batch, tokens, width)
+        x = x + y @ out
+        y = x + f.gelu_tanh(f.rms_norm(x, None, 1e-5) @ up) @ down
+        return ((y.float() - target.float()) ** 2).mean()
+
+    trained = {}
+    if hasattr(f, "train"):
+        trained = {"train_mlp": f.train(mlp_loss), "train_block": f.train(block_loss)}
     return {
         **vars(f),
+        **trained,
         "chain": chain,
         "layer_norm": lambda x, weight=None, bias=None: f.layer_norm(x, weight, bias, first),
         "rms_norm": lambda x, weight=None: f.rms_norm(x, weight, first),
@@ -415,7 +452,9 @@ class Work:
             raise Lacking(f"it has no {name}")
         self.framework = framework
         self.function = functions[name]
-        if compiled or framework.only_compiled:
+        if hasattr(self.function, "compiled"):
+            self.function = self.function.compiled() if compiled else self.function
+        elif compiled or framework.only_compiled:
             self.function = framework.compile(self.function)
         self.inputs = [
             [framework.random(made["dtype"], made["sizes"], made["scale"]) for made in inputs]

@@ -79,6 +79,9 @@ extern const struct workload workload_add, workload_mul, workload_exp, workload_
 extern const struct workload workload_matmul_relu, workload_matmul_then_relu; /* fused and not */
 extern const struct workload workload_add_relu, workload_add_then_relu, workload_mul_relu,
     workload_mul_then_relu, workload_affine, workload_mul_then_add; /* likewise */
-extern const struct workload workload_mlp; /* batch rows through three layers of size */
+extern const struct workload workload_mlp;         /* batch rows through three layers of size */
+extern const struct workload workload_train_mlp;   /* a training step of that */
+extern const struct workload workload_train_block; /* of a transformer block, 128 tokens; size is
+                                                      its width */
 
 #endif

@@ -11,9 +11,6 @@
 #include "base/clock.h"
 #include "device/metal/metal.h"
 
-enum { TRIES = 4 };
-static const int64_t READING_AGE = 1000000000;
-
 static int64_t mach_now(const struct metal_library *library) {
     struct metal_timebase base = {1, 1};
     library->mach_timebase_info(&base);
@@ -21,21 +18,18 @@ static int64_t mach_now(const struct metal_library *library) {
     return (int64_t)(ticks / denom * base.numer + ticks % denom * base.numer / denom);
 }
 
+static bool read_clock(void *of, struct clock_reading *reading, struct status *status) {
+    const struct metal_device *device = of;
+    int64_t before = clock_now(), mach = mach_now(device->library);
+    int64_t half = (clock_now() - before) / 2;
+    (void)status;
+    *reading = (struct clock_reading){(uint64_t)mach, before + half, half + 1};
+    return true;
+}
+
 static void refresh(struct metal_device *device) {
-    struct metal_clock *clock = &device->clock;
-    if (clock->read && clock_now() - clock->read_at < READING_AGE)
-        return;
-    clock->error = INT64_MAX;
-    for (unsigned i = 0; i < TRIES; i++) {
-        int64_t before = clock_now(), mach = mach_now(device->library), after = clock_now();
-        int64_t error = (after - before) / 2 + 1;
-        if (error < clock->error) {
-            clock->error = error;
-            clock->offset = before + (after - before) / 2 - mach;
-            clock->read_at = after;
-        }
-    }
-    clock->read = true;
+    struct status none;
+    device_clock_refresh(&device->clock, read_clock, device, &none);
 }
 
 /* Times that are known already have an end; else `begin` is a command buffer. */
@@ -56,8 +50,8 @@ static bool buffer_times(struct metal_device *device, metal_id buffer, int64_t *
         return status_fail(status, STATUS_UNSUPPORTED,
                            "Metal reports no times for command buffers on this system");
     refresh(device);
-    *start = (int64_t)(first * 1e9) + device->clock.offset;
-    *end = (int64_t)(last * 1e9) + device->clock.offset;
+    *start = device_clock_to_host(&device->clock, (uint64_t)(first * 1e9));
+    *end = device_clock_to_host(&device->clock, (uint64_t)(last * 1e9));
     return true;
 }
 
@@ -79,8 +73,7 @@ bool metal_resolve(struct device *base, struct device_stamp *stamp, int64_t *sta
 }
 
 int64_t metal_clock_error(struct device *base) {
-    const struct metal_clock *clock = &metal_of(base)->clock;
-    return clock->read ? clock->error : 0;
+    return device_clock_error(&metal_of(base)->clock);
 }
 
 void metal_prepare_stamps(struct device *base, char *how, size_t capacity) {

@@ -7,6 +7,7 @@
 #ifndef RIDGE_DEVICE_METAL_METAL_H
 #define RIDGE_DEVICE_METAL_METAL_H
 
+#include "device/clock.h"
 #include "device/device.h"
 #include "abi/metal_library.h"
 
@@ -77,11 +78,6 @@ struct metal_queue {
     struct status failure; /* of a command buffer, not reported yet */
 };
 
-struct metal_clock {
-    int64_t offset, error, read_at; /* host = mach + offset, give or take error */
-    bool read;
-};
-
 struct metal_device {
     struct device base;
     const struct metal_library *library;
@@ -89,7 +85,7 @@ struct metal_device {
     metal_id options; /* MTLCompileOptions */
     uint64_t buffer_max;
     struct metal_queue queues[METAL_QUEUES];
-    struct metal_clock clock;
+    struct device_clock clock; /* mach_absolute_time() in nanoseconds */
     struct metal_link *memories, *hosts, *pipelines, *kernels, *graphs;
 };
 

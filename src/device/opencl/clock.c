@@ -3,18 +3,13 @@
  * Drivers may be slower with profiling, so queues start without it. The first stamp replaces them
  * by queues with profiling.
  *
- * OpenCL's times are of the device's clock. Reading it between two readings of the host's clock
- * gives their offset, with half the time between the two as its error. Clocks drift, so another
- * reading is taken when the last one is older than a second, and times between two readings are
- * interpolated.
+ * OpenCL's times are of the device's clock. It is read between two readings of the host's clock,
+ * with half the time between these as the error.
  */
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "device/opencl/opencl.h"
-
-enum { TRIES = 8 };
-static const int64_t READING_AGE = 1000000000;
 
 static bool profiled(const struct opencl_driver *driver, cl_event event, cl_uint what,
                      int64_t *time, struct status *status) {
@@ -58,34 +53,21 @@ static bool time_command(struct opencl_device *device, int64_t *time, struct sta
     return ok;
 }
 
-static bool read_clock(struct opencl_device *device, struct opencl_reading *best,
-                       struct status *status) {
-    best->error = INT64_MAX;
-    for (unsigned i = 0; i < TRIES; i++) {
-        int64_t time, before = clock_now();
-        if (!query_timer(device, &time)) {
-            before = clock_now();
-            if (!time_command(device, &time, status))
-                return false;
-        }
-        int64_t width = clock_now() - before;
-        if (width / 2 + 1 < best->error)
-            *best = (struct opencl_reading){time, before + width / 2, width / 2 + 1};
+static bool read_clock(void *of, struct clock_reading *reading, struct status *status) {
+    struct opencl_device *device = of;
+    int64_t time, before = clock_now();
+    if (!query_timer(device, &time)) {
+        before = clock_now();
+        if (!time_command(device, &time, status))
+            return false;
     }
+    int64_t half = (clock_now() - before) / 2;
+    *reading = (struct clock_reading){(uint64_t)time, before + half, half + 1};
     return true;
 }
 
 static bool refresh(struct opencl_device *device, struct status *status) {
-    struct opencl_clock *clock = &device->clock;
-    if (clock->read && clock_now() - clock->later.host < READING_AGE)
-        return true;
-    struct opencl_reading reading;
-    if (!read_clock(device, &reading, status))
-        return false;
-    clock->earlier = clock->read ? clock->later : reading;
-    clock->later = reading;
-    clock->read = true;
-    return true;
+    return device_clock_refresh(&device->clock, read_clock, device, status);
 }
 
 static bool start_profiling(struct opencl_device *device, struct status *status) {
@@ -110,17 +92,6 @@ bool opencl_stamp(struct opencl_device *device, struct device_stamp *stamp, cl_e
     /* a command of no work has no event: this is then when it did nothing */
     *stamp = (struct device_stamp){.end = (uint64_t)clock_now()};
     return start_profiling(device, status);
-}
-
-static int64_t to_host(const struct opencl_clock *clock, int64_t time) {
-    const struct opencl_reading *a = &clock->earlier, *b = &clock->later;
-    int64_t offset = a->host - a->device, drift = (b->host - b->device) - offset;
-    if (time >= b->device)
-        offset += drift;
-    else if (time > a->device)
-        offset += (int64_t)((double)drift *
-                            ((double)(time - a->device) / (double)(b->device - a->device)));
-    return time + offset;
 }
 
 /* Launches may not be submitted yet, and with some drivers waiting does not submit them. */
@@ -148,18 +119,13 @@ bool opencl_resolve(struct device *base, struct device_stamp *stamp, int64_t *st
     device->driver->clReleaseEvent(event);
     if (!ok)
         return false;
-    *start = to_host(&device->clock, *start);
-    *end = to_host(&device->clock, *end);
+    *start = device_clock_to_host(&device->clock, (uint64_t)*start);
+    *end = device_clock_to_host(&device->clock, (uint64_t)*end);
     return true;
 }
 
-/* Between two readings the error is at most the larger of the two; before the first reading it
- * is 0. */
 int64_t opencl_clock_error(struct device *base) {
-    const struct opencl_clock *clock = &opencl_of(base)->clock;
-    if (!clock->read)
-        return 0;
-    return clock->earlier.error > clock->later.error ? clock->earlier.error : clock->later.error;
+    return device_clock_error(&opencl_of(base)->clock);
 }
 
 void opencl_prepare_stamps(struct device *base, char *how, size_t capacity) {

@@ -2,6 +2,7 @@
 #ifndef RIDGE_DEVICE_OPENCL_OPENCL_H
 #define RIDGE_DEVICE_OPENCL_OPENCL_H
 
+#include "device/clock.h"
 #include "device/device.h"
 #include "abi/opencl_driver.h"
 
@@ -66,17 +67,6 @@ struct opencl_graph {
     } nodes[];
 };
 
-/* The device's clock read `device` between two readings of the host's clock: at `host`, give or
- * take `error`. */
-struct opencl_reading {
-    int64_t device, host, error;
-};
-
-struct opencl_clock {
-    struct opencl_reading earlier, later; /* the same until a second one was taken */
-    bool read;
-};
-
 struct opencl_device {
     struct device base;
     const struct opencl_driver *driver;
@@ -88,7 +78,7 @@ struct opencl_device {
     cl_command_queue side;            /* for what must not wait behind the work */
     bool profiling;                   /* the queues stamp their work */
     cl_mem scratch;                   /* a few bytes, to write to when reading the clock */
-    struct opencl_clock clock;
+    struct device_clock clock;
     struct opencl_link *memories, *pinned, *kernels, *graphs;
 };
 

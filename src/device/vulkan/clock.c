@@ -2,9 +2,7 @@
  *
  * A stamp is two timestamp queries around the command. The device's clock is read together with the
  * host's by calibrated timestamps, else by a submission of one timestamp between two readings of
- * the host's clock, with half the time between them as the error. Clocks drift, so another reading
- * is taken when the last one is older than a second, and times between two readings are
- * interpolated.
+ * the host's clock, with half the time between them as the error.
  */
 #include <stdio.h>
 
@@ -13,8 +11,7 @@
 #include "base/memory.h"
 #include "device/vulkan/vulkan.h"
 
-enum { STAMPS_PER_POOL = 512, TRIES = 8 };
-static const int64_t READING_AGE = 1000000000;
+enum { STAMPS_PER_POOL = 512 };
 
 /* ---- Queries ------------------------------------------------------------------------------ */
 
@@ -110,7 +107,7 @@ static void free_stamp(struct vulkan_clock *clock, uint32_t stamp) {
 
 /* ---- Readings ----------------------------------------------------------------------------- */
 
-static bool read_calibrated(struct vulkan_device *device, struct vulkan_reading *reading) {
+static bool read_calibrated(struct vulkan_device *device, struct clock_reading *reading) {
     const struct vk_calibrated_timestamp_info domains[2] = {
         {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT,
          .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT},
@@ -121,13 +118,13 @@ static bool read_calibrated(struct vulkan_device *device, struct vulkan_reading 
         device->calls.vkGetCalibratedTimestampsEXT(device->device, 2, domains, times, &deviation) !=
             VK_SUCCESS)
         return false;
-    *reading = (struct vulkan_reading){times[0], (int64_t)times[1], (int64_t)deviation + 1};
+    *reading = (struct clock_reading){times[0], (int64_t)times[1], (int64_t)deviation + 1};
     return true;
 }
 
 /* Else a submission of a timestamp runs somewhere between two readings of the host's clock. The
  * queue is empty, or the reading is less exact. */
-static bool time_submission(struct vulkan_device *device, struct vulkan_reading *reading,
+static bool time_submission(struct vulkan_device *device, struct clock_reading *reading,
                             struct status *status) {
     struct device_stamp stamp = {0};
     struct vulkan_batch *batch;
@@ -143,50 +140,20 @@ static bool time_submission(struct vulkan_device *device, struct vulkan_reading 
     bool ok = read_queries(device, taken, ticks, status);
     int64_t half = (clock_now() - before) / 2;
     free_stamp(&device->clock, taken);
-    *reading = (struct vulkan_reading){ticks[1], before + half, half + 1};
+    *reading = (struct clock_reading){ticks[1], before + half, half + 1};
     return ok;
 }
 
-static bool read_clock(struct vulkan_device *device, struct vulkan_reading *best,
-                       struct status *status) {
-    best->error = INT64_MAX;
-    for (unsigned i = 0; i < TRIES; i++) {
-        struct vulkan_reading reading;
-        if (!read_calibrated(device, &reading) && !time_submission(device, &reading, status))
-            return false;
-        if (reading.error < best->error)
-            *best = reading;
-    }
-    return true;
+static bool read_clock(void *of, struct clock_reading *reading, struct status *status) {
+    struct vulkan_device *device = of;
+    return read_calibrated(device, reading) || time_submission(device, reading, status);
 }
 
 static bool refresh(struct vulkan_device *device, struct status *status) {
-    struct vulkan_clock *clock = &device->clock;
-    if (clock->read && clock_now() - clock->later.host < READING_AGE)
-        return true;
-    struct vulkan_reading reading;
-    if (!read_clock(device, &reading, status))
-        return false;
-    clock->earlier = clock->read ? clock->later : reading;
-    clock->later = reading;
-    clock->read = true;
-    return true;
-}
-
-/* Nanoseconds from one count of ticks to another; counters wrap. */
-static double ticks_between(const struct vulkan_device *device, uint64_t from, uint64_t to) {
-    unsigned unused = 64 - device->traits.timestamp_bits;
-    int64_t difference = (int64_t)((to - from) << unused) >> unused;
-    return (double)difference * device->traits.timestamp_period;
-}
-
-static int64_t to_host(const struct vulkan_device *device, uint64_t ticks) {
-    const struct vulkan_reading *a = &device->clock.earlier, *b = &device->clock.later;
-    double since = ticks_between(device, a->ticks, ticks);
-    double length = ticks_between(device, a->ticks, b->ticks);
-    double drift = (double)(b->host - a->host) - length;
-    double share = length <= 0 || since <= 0 ? 0 : since >= length ? 1 : since / length;
-    return a->host + (int64_t)(since + drift * share);
+    struct device_clock *clock = &device->clock.time;
+    clock->bits = device->traits.timestamp_bits;
+    clock->period = device->traits.timestamp_period;
+    return device_clock_refresh(clock, read_clock, device, status);
 }
 
 bool vulkan_resolve(struct device *base, struct device_stamp *stamp, int64_t *start, int64_t *end,
@@ -206,18 +173,13 @@ bool vulkan_resolve(struct device *base, struct device_stamp *stamp, int64_t *st
     free_stamp(&device->clock, taken);
     if (!ok)
         return false;
-    *start = to_host(device, ticks[0]);
-    *end = to_host(device, ticks[1]);
+    *start = device_clock_to_host(&device->clock.time, ticks[0]);
+    *end = device_clock_to_host(&device->clock.time, ticks[1]);
     return true;
 }
 
-/* Between two readings the error is at most the larger of the two; before the first reading it is
- * 0. */
 int64_t vulkan_clock_error(struct device *base) {
-    const struct vulkan_clock *clock = &vulkan_of(base)->clock;
-    if (!clock->read)
-        return 0;
-    return clock->earlier.error > clock->later.error ? clock->earlier.error : clock->later.error;
+    return device_clock_error(&vulkan_of(base)->clock.time);
 }
 
 /* All times will lie between this reading and a later one. If it fails, it is retried and reported

@@ -3,6 +3,7 @@
 #define RIDGE_DEVICE_VULKAN_VULKAN_H
 
 #include "base/text.h"
+#include "device/clock.h"
 #include "device/device.h"
 #include "abi/vulkan_driver.h"
 
@@ -88,16 +89,8 @@ struct vulkan_stamp {
     uint32_t next_free; /* number + 1, or 0 */
 };
 
-/* The device's clock read `device` (nanoseconds) between two readings of the host's clock: at
- * `host`, give or take `error`. */
-struct vulkan_reading {
-    uint64_t ticks;
-    int64_t host, error;
-};
-
 struct vulkan_clock {
-    struct vulkan_reading earlier, later; /* the same until a second one was taken */
-    bool read;
+    struct device_clock time;
     struct vulkan_stamp *stamps;
     size_t capacity;
     vk_handle *pools; /* of STAMPS_PER_POOL stamps each */

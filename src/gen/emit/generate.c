@@ -40,6 +40,7 @@ bool source_generate_values(const struct generate_work *work,
     request->spec.family = KERNEL_GENERATE;
     request->spec.types[0] = (uint8_t)work->type;
     request->spec.choices[0] = work->kind;
+    request->spec.choices[1] = work->stepped;
     int64_t *scalars = request->scalars;
     scalars[0] = work->count;
     request->scalar_count = 2;
@@ -76,8 +77,7 @@ static const struct {
 
 static void emit_value(struct buffer *out, enum generate_kind kind, enum ridge_dtype type) {
     if (kind != GENERATE_ARANGE) {
-        buffer_string(out,
-                      "UINT64 bits = random_bits(CAST(UINT64, scalars.v[1]), CAST(UINT64, i));\n");
+        buffer_string(out, "UINT64 bits = random_bits(key, CAST(UINT64, i));\n");
         if (kind == GENERATE_RAND)
             buffer_printf(out, "float value = random_uniform(bits, %d);\n",
                           random_limit(element_types[type].precision));
@@ -111,17 +111,23 @@ bool source_generate_values_code(const struct kernel_spec *spec,
     if (device->language == LANGUAGE_GLSL)
         buffer_printf(out, "#define CONSTANT_TABLE%s\n", device->is_gpu ? " const" : "");
     buffer_string(out, kind == GENERATE_ARANGE ? arange_text : random_text);
-    struct source_parameter result = {
-        .name = "result", .dtype = type, .stored = true, .no_alias = true};
+    bool stepped = spec->choices[1] != 0;
+    struct source_parameter buffers[2] = {
+        {.name = "step", .dtype = RIDGE_I32, .no_alias = true},
+        {.name = "result", .dtype = type, .stored = true, .no_alias = true}};
     struct source_kernel kernel = {
         .name = generated->name,
-        .buffers = &result,
-        .buffer_count = 1,
+        .buffers = stepped ? buffers : buffers + 1,
+        .buffer_count = stepped ? 2 : 1,
         .scalar_count = kind == GENERATE_ARANGE ? 6 : 2,
         .threads = THREADS,
     };
     source_kernel_begin(out, device, &kernel);
     source_kernel_body(out, device, &kernel);
+    if (kind != GENERATE_ARANGE)
+        buffer_printf(out, "UINT64 key = %s;\n",
+                      stepped ? "random_step(CAST(UINT64, scalars.v[1]), LOAD_I32(step, 0))"
+                              : "CAST(UINT64, scalars.v[1])");
     buffer_string(out,
                   "INT64 stride = CAST(INT64, GRID_X) * THREADS_X;\n"
                   "for (INT64 i = CAST(INT64, BLOCK_X) * THREADS_X + THREAD_X; i < scalars.v[0]; "

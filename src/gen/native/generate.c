@@ -8,7 +8,8 @@ bool native_generate_values(const struct generate_work *work,
                             const struct device_capabilities *device,
                             struct kernel_request *request, struct status *status) {
     (void)device;
-    struct generate_plan plan = {.kind = work->kind, .type = work->type, .count = work->count};
+    struct generate_plan plan = {
+        .kind = work->kind, .type = work->type, .count = work->count, .stepped = work->stepped};
     bool whole = value_type_of(work->type) == VALUE_I32;
     if (work->kind != GENERATE_ARANGE)
         plan.key = random_key(work->seed);

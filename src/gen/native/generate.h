@@ -8,11 +8,12 @@
 
 enum { GENERATE_UNIT = 8192 }; /* elements */
 
-/* Buffers: the result. */
+/* Buffers: the step if there is one, the result. */
 struct generate_plan {
     int64_t kind, type; /* enum generate_kind, enum ridge_dtype */
     int64_t count;
-    uint64_t key;         /* rand, randn */
+    uint64_t key; /* rand, randn */
+    int64_t stepped;
     struct arange arange; /* arange */
 };
 

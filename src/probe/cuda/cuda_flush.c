@@ -58,6 +58,7 @@ static void *flush_periodically(void *nothing) {
     uint32_t start = atomic_load(&starts);
     bool go_on = true;
     (void)nothing;
+    probe_name_thread();
     while (go_on) {
         sleep_ns(FLUSH_INTERVAL_NS);
         pthread_mutex_lock(&flush_lock);

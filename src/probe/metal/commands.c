@@ -37,9 +37,9 @@ struct range {
 
 /* What was encoded, in an encoder or in a whole buffer. */
 struct work {
-    const char *name; /* of the first kernel; NULL: unknown */
-    uint32_t dispatches, kernels, copies;
-    bool is_mixed; /* kernels of several names */
+    const char *name;                              /* of the first kernel; NULL: unknown */
+    uint32_t dispatches, kernels, copies, renders; /* renders: encoders */
+    bool is_mixed;                                 /* kernels of several names */
     struct size grid, block;
     uint64_t bytes;
 };
@@ -186,21 +186,23 @@ static void add_work(struct work *to, const struct work *from) {
         to->dispatches += from->dispatches - 1;
     }
     to->copies += from->copies;
+    to->renders += from->renders;
     to->bytes += from->bytes;
 }
 
 /* ---- Records, in the completion handler -------------------------------------------------- */
 
-/* "name", "name and 3 more", the label, or the kind. */
+/* "name", "name and 3 more", the label, or the kind. Render encoders count as one more each. */
 static const char *describe(const struct work *work, const char *label, const char *fallback,
                             char text[256]) {
-    if (work->dispatches && work->name && !work->is_mixed)
+    uint32_t more = work->dispatches + work->renders;
+    if (work->dispatches && work->name && !work->is_mixed && !work->renders)
         return work->name;
     if (label)
         return label;
-    if (work->dispatches < 2 || !work->name)
+    if (more < 2 || (!work->name && !work->renders))
         return work->name ? work->name : fallback;
-    snprintf(text, 256, "%.200s and %u more", work->name, work->dispatches - 1);
+    snprintf(text, 256, "%.200s and %u more", work->name ? work->name : "render", more - 1);
     return text;
 }
 
@@ -259,7 +261,7 @@ static void put_activity(struct spool_lane *lane, const struct commands *buffer,
                          const struct work *work, const char *label, const char *fallback,
                          int64_t start, int64_t end) {
     char text[256];
-    if (work->copies && !work->dispatches)
+    if (work->copies && !work->dispatches && !work->renders)
         put_copy(lane, buffer, work, label ? label : "blit", start, end);
     else
         put_kernel(lane, buffer, work, describe(work, label, fallback, text), start, end);
@@ -334,7 +336,8 @@ static void put_buffer(struct spool_lane *lane, const struct commands *buffer, s
     }
     if (!label && buffer->encoder_count == 1)
         label = buffer->encoders[0].label;
-    put_activity(lane, buffer, &sum, label, "command buffer", whole.start, whole.end);
+    put_activity(lane, buffer, &sum, label, sum.renders ? "render" : "command buffer", whole.start,
+                 whole.end);
 }
 
 /* Says once how activities are timed. */
@@ -629,7 +632,8 @@ static void encoder_created(objc_id buffer_object, enum metal_kind kind, objc_id
         return; /* a slot is lost */
     struct commands *buffer = find_buffer(buffer_object);
     if (buffer && !buffer->is_committed)
-        *next_encoder(buffer) = (struct encoder){.object = object, .kind = kind, .slot = slot};
+        *next_encoder(buffer) = (struct encoder){
+            .object = object, .kind = kind, .slot = slot, .work.renders = kind == METAL_RENDER};
     else if (slot != METAL_NO_SLOT)
         metal_free_slot(device, slot);
     metal_unlock();
@@ -730,6 +734,7 @@ static objc_id make_by_descriptor(enum metal_kind kind, objc_imp original, objc_
 BY_DESCRIPTOR(compute_encoder_descriptor, METAL_COMPUTE)
 BY_DESCRIPTOR(blit_encoder_descriptor, METAL_BLIT)
 BY_DESCRIPTOR(render_encoder_descriptor, METAL_RENDER)
+BY_DESCRIPTOR(parallel_encoder_descriptor, METAL_RENDER)
 
 static void set_pipeline(objc_imp original, objc_id self, objc_sel selector, objc_id pipeline) {
     struct commands *buffer;
@@ -878,6 +883,8 @@ const struct metal_hook metal_command_hooks[] = {
     METAL_ROW(METAL_BUFFER, "blitCommandEncoder", blit_encoder),
     METAL_ROW(METAL_BUFFER, "blitCommandEncoderWithDescriptor:", blit_encoder_descriptor),
     METAL_ROW(METAL_BUFFER, "renderCommandEncoderWithDescriptor:", render_encoder_descriptor),
+    METAL_ROW(METAL_BUFFER,
+              "parallelRenderCommandEncoderWithDescriptor:", parallel_encoder_descriptor),
     METAL_ROW(METAL_COMPUTE, "setComputePipelineState:", set_pipeline),
     METAL_ROW(METAL_COMPUTE, "dispatchThreadgroups:threadsPerThreadgroup:", dispatch_groups),
     METAL_ROW(METAL_COMPUTE, "dispatchThreads:threadsPerThreadgroup:", dispatch_threads),

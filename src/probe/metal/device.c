@@ -210,6 +210,36 @@ QUEUE_CREATION(new_queue_descriptor, (objc_id, objc_sel, objc_id),
 METAL_HOOK(objc_id, new_queue_descriptor, (objc_id self, objc_sel selector, objc_id descriptor),
            (self, selector, descriptor))
 
+/* ---- Metal 4 ----------------------------------------------------------------------------- */
+
+/* Its command buffers have other classes and are committed in groups. */
+static objc_id metal4_queue_created(objc_id queue) {
+    static _Atomic bool said;
+    struct probe_thread *thread = queue && !atomic_exchange(&said, true) ? probe_enter() : NULL;
+    if (thread) {
+        probe_put_meta(thread, "warning",
+                       TEXT("Metal: work of Metal 4 command queues (MTL4CommandQueue) is not "
+                            "recorded; xctrace records it"));
+        probe_leave(thread);
+    }
+    return queue;
+}
+
+static objc_id new_queue4(objc_imp original, objc_id self, objc_sel selector) {
+    return metal4_queue_created(
+        METAL_ORIGINAL(objc_id, (objc_id, objc_sel), original)(self, selector));
+}
+METAL_HOOK(objc_id, new_queue4, (objc_id self, objc_sel selector), (self, selector))
+
+static objc_id new_queue4_descriptor(objc_imp original, objc_id self, objc_sel selector,
+                                     objc_id descriptor, objc_id *problem) {
+    return metal4_queue_created(METAL_ORIGINAL(objc_id, (objc_id, objc_sel, objc_id, objc_id *),
+                                               original)(self, selector, descriptor, problem));
+}
+METAL_HOOK(objc_id, new_queue4_descriptor,
+           (objc_id self, objc_sel selector, objc_id descriptor, objc_id *problem),
+           (self, selector, descriptor, problem))
+
 /* ---- Libraries and pipelines ------------------------------------------------------------- */
 
 static objc_id new_library(objc_imp original, objc_id self, objc_sel selector, objc_id source,
@@ -455,6 +485,8 @@ const struct metal_hook metal_device_hooks[] = {
     METAL_ROW(METAL_DEVICE, "newCommandQueue", new_queue),
     METAL_ROW(METAL_DEVICE, "newCommandQueueWithMaxCommandBufferCount:", new_queue_count),
     METAL_ROW(METAL_DEVICE, "newCommandQueueWithDescriptor:", new_queue_descriptor),
+    METAL_ROW(METAL_DEVICE, "newMTL4CommandQueue", new_queue4),
+    METAL_ROW(METAL_DEVICE, "newMTL4CommandQueueWithDescriptor:error:", new_queue4_descriptor),
     METAL_ROW(METAL_DEVICE, "newLibraryWithSource:options:error:", new_library),
     METAL_ROW(METAL_DEVICE, "newComputePipelineStateWithFunction:error:", new_pipeline),
     METAL_ROW(METAL_DEVICE, "newComputePipelineStateWithFunction:options:reflection:error:",

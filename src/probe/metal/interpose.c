@@ -1,7 +1,7 @@
 /* The functions through which a program gets its devices, and os_signpost, replaced by dyld on
  * macOS (DYLD_INSERT_LIBRARIES and a section __interpose; dlsym() finds the replacements as well).
- * Elsewhere only a stand-in of Metal exists: the tests build a probe with RIDGE_METAL_PRELOAD, whose
- * functions LD_PRELOAD puts in front of the stand-in's.
+ * Elsewhere only a stand-in of Metal exists: the tests build a probe with RIDGE_METAL_PRELOAD,
+ * whose functions LD_PRELOAD puts in front of the stand-in's.
  *
  * Signposts of Apple's own libraries are left out: they are many, and not the program's.
  */

@@ -214,10 +214,8 @@ void vulkan_clock_start(struct vulkan_device *device, const struct vk_device_cre
 int64_t vulkan_clock_convert(const struct vulkan_device *device, uint32_t valid_bits,
                              uint64_t ticks) {
     const struct vulkan_clock *clock = &device->clock;
-    uint64_t difference = ticks - clock->device_time;
-    unsigned unused = valid_bits > 0 && valid_bits < 64 ? 64 - valid_bits : 0;
-    int64_t signed_ticks = (int64_t)(difference << unused) >> unused;
-    return clock->host_time + (int64_t)((double)signed_ticks * clock->period);
+    int64_t since = clock_ticks_between(clock->device_time, ticks, valid_bits);
+    return clock->host_time + (int64_t)((double)since * clock->period);
 }
 
 void vulkan_clock_check(struct vulkan_device *device, int64_t early, int64_t late) {

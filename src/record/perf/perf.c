@@ -635,6 +635,10 @@ static void describe_losses(struct perf *perf) {
                  "Python functions of samples are not known: %s; --env PYTHONPERFSUPPORT=1 names "
                  "them in 3.12 and later",
                  python_samples_reason(perf->python_samples));
+    uint64_t unread = perf->python_samples ? python_samples_failed(perf->python_samples) : 0;
+    if (unread)
+        add_note(perf, unread, "Python stack of a sample", "Python stacks of samples",
+                 " could not be read, because the program ran on meanwhile");
     if (perf->without_callers)
         add_note(perf, perf->without_callers, "sample lacks its", "samples lack their",
                  " callers, because the recorder could not keep up; use --stacks fp or a lower "

@@ -73,7 +73,7 @@ struct perf_python {
 struct perf_python perf_python(const struct perf *perf);
 uint64_t perf_lost(const struct perf *perf); /* records; already counted by the writer */
 /* After perf_finish(): what is incomplete, why, and the remedy. NULL when there is no such note. */
-enum { PERF_NOTES = 5 };
+enum { PERF_NOTES = 6 };
 const char *perf_note(const struct perf *perf, unsigned index);
 
 /* The row of a thread, for other sources that write about it. */

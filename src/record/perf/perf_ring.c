@@ -317,6 +317,7 @@ static bool open_switches(struct perf_rings *rings, pid_t target,
 }
 
 static void close_switches(struct perf_rings *rings) {
+    map_finish(&rings->switch_ids);
     if (!rings->switches)
         return;
     unmap_rings(rings->switches, rings->switch_count);
@@ -324,7 +325,6 @@ static void close_switches(struct perf_rings *rings) {
         if (rings->switches[i].fd > 0)
             close(rings->switches[i].fd);
     memory_free(rings->switches);
-    map_finish(&rings->switch_ids);
     rings->switches = NULL;
     rings->switch_count = 0;
 }

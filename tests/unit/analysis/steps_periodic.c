@@ -143,3 +143,20 @@ TEST(an_interruption_as_long_as_an_iteration_ends_the_loop) {
     CHECK_INT(steps.period, 10);
     CHECK_INT(steps.count, 12);
 }
+
+/* What is created at its first use adds rows inside the first iterations. */
+TEST(iterations_after_several_interrupted_ones_are_found) {
+    struct scene scene = {0};
+    build_begin(&scene.build);
+    run_kernels(&scene, "load", 40, 3);
+    for (int i = 0; i < 12; i++) {
+        run_kernels(&scene, "first", 15, 10);
+        if (i < 3)
+            run_kernels(&scene, "fill", 8, 2);
+        run_kernels(&scene, "second", 15, 10);
+        scene.now += 500;
+    }
+    struct steps steps = find_steps(&scene, NULL);
+    CHECK_INT(steps.period, 30);
+    CHECK_INT(steps.count, 12);
+}

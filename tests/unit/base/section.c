@@ -107,6 +107,35 @@ TEST(a_section_as_csv_and_json_has_keys_and_plain_numbers) {
     buffer_finish(&text);
 }
 
+TEST(a_section_as_a_table_in_json_is_what_text_shows) {
+    struct buffer text = {0};
+    struct output output = output_into(&text);
+    struct json json = {.output = &output};
+    struct status status = {0};
+    json_begin_array(&json);
+    CHECK_OK(section_write_json_table(&section, "some", &all, 2, &json, &status), status);
+    CHECK_OK(section_write_json_table(&section, "none", &(struct lines){0}, 2, &json, &status),
+             status);
+    json_end_array(&json);
+    buffer_byte(&text, '\0');
+    CHECK_STRING(text.data,
+                 "[{\"part\":\"some\",\"key\":\"lines\",\"title\":\"Lines\",\"note\":\"\","
+                 "\"columns\":[{\"title\":\"what\",\"unit\":\"text\",\"is_name\":true},"
+                 "{\"title\":\"how\",\"unit\":\"text\",\"is_name\":false},"
+                 "{\"title\":\"time\",\"unit\":\"ns\",\"is_name\":false},"
+                 "{\"title\":\"share\",\"unit\":\"share\",\"is_name\":false}],"
+                 "\"rows\":[[\"a chain of operations\",\"eager\",2000,0.5],"
+                 "[\"a chain of operations\",\"compiled\",1000,0.25]],"
+                 "\"more\":1,\"sentences\":[]}]");
+    buffer_clear(&text);
+    json_begin_array(&json);
+    CHECK_OK(section_write_json_table(&section, "all", &all, 3, &json, &status), status);
+    json_end_array(&json);
+    buffer_byte(&text, '\0');
+    CHECK(strstr(text.data, "[\"a product\",false,null,0.125]"));
+    buffer_finish(&text);
+}
+
 TEST(a_section_without_memory_fails) {
     struct section_style style = {.width = 30, .indent = 2};
     bool ok = false;

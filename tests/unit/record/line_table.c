@@ -13,7 +13,7 @@ struct writer {
 
 static void put(struct writer *writer, uint64_t value, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
-        writer->bytes[writer->length++] = (uint8_t)(value >> (8 * i));
+        writer->bytes[writer->length++] = (uint8_t)(i < 8 ? value >> (8 * i) : 0);
 }
 
 static void put_text(struct writer *writer, const char *text) {

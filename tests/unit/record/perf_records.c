@@ -98,7 +98,8 @@ static void put(struct stage *stage, unsigned ring, uint32_t type, uint16_t misc
     memset(data + at, 0, header.size);
     memcpy(data + at, &header, sizeof header);
     memcpy(data + at + sizeof header + (first ? 0 : padded), &id, sizeof id);
-    memcpy(data + at + sizeof header + (first ? sizeof id : 0), body, bytes);
+    if (bytes)
+        memcpy(data + at + sizeof header + (first ? sizeof id : 0), body, bytes);
     __atomic_store_n(&page->data_head, page->data_head + header.size, __ATOMIC_RELEASE);
 }
 

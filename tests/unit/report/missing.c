@@ -121,7 +121,8 @@ static void check_shares(const char *written) {
 static bool rank_changes(const struct report *report, struct status *status) {
     struct ranked_change *ranked;
     size_t count;
-    struct replay *replay = report_replay(report, report->selections, report->narrowed, status);
+    struct replay *replay = report_replay(report, report->selections, report->narrowed,
+                                          (struct step_range){1, 0}, status);
     bool ok = replay && replay_rank(replay, &ranked, &count, status);
     if (ok)
         replay_rank_finish(ranked, count);

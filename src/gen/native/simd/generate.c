@@ -65,15 +65,19 @@ static void generate_floats(const struct generate_plan *plan, void *result, int6
 }
 
 void SIMD_NAME(generate_values)(const struct native_call *call) {
-    const struct generate_plan *plan = (const void *)call->scalars;
+    struct generate_plan made = *(const struct generate_plan *)(const void *)call->scalars;
+    const struct generate_plan *plan = &made;
+    if (made.stepped)
+        made.key = random_step(made.key, *(const int32_t *)call->buffers[0]);
+    void *result = call->buffers[made.stepped ? 1 : 0];
     bool integers = plan->type == RIDGE_I32 || plan->type == RIDGE_U8;
     size_t begin, end;
     while (native_take(call, 1, &begin, &end)) {
         int64_t first = (int64_t)begin * GENERATE_UNIT;
         int64_t last = first + GENERATE_UNIT < plan->count ? first + GENERATE_UNIT : plan->count;
         if (integers)
-            generate_integers(plan, call->buffers[0], first, last);
+            generate_integers(plan, result, first, last);
         else
-            generate_floats(plan, call->buffers[0], first, last);
+            generate_floats(plan, result, first, last);
     }
 }

@@ -11,7 +11,7 @@ use safetensors::{tensor::TensorView, Dtype, SafeTensors};
 use web_rwkv::{
     context::ContextBuilder,
     runtime::{
-        infer::{RnnInput, RnnInputBatch, RnnOption},
+        infer::{Rnn, RnnInput, RnnInputBatch, RnnOption},
         loader::Loader,
         model::{ContextAutoLimits, ModelBuilder},
         v7, TokioRuntime,
@@ -92,7 +92,7 @@ async fn generate(data: &[u8], tokens: usize) -> Result<()> {
     };
     let context = ContextBuilder::new(adapter).auto_limits(&info).build().await?;
     let model = ModelBuilder::new(&context, model).build_v7().await?;
-    let runtime = TokioRuntime::new(v7::Bundle::<f16>::new(model, 1)).await;
+    let runtime = TokioRuntime::<Rnn>::new(v7::Bundle::<f16>::new(model, 1)).await;
     let prompt = RnnInputBatch::new(vec![1u32, 2, 3, 4, 5, 6, 7, 8], RnnOption::Last);
     let mut input = RnnInput::new(vec![prompt], 32);
     let mut checksum = 0u64;
