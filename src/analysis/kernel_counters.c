@@ -155,6 +155,13 @@ static const struct expression expressions[] = {
     OPERATIONS(F64_FLOPS, "smsp", "d"),
     OPERATIONS(F64_FLOPS, "sm", "d"),
     OPERATIONS_PER_CYCLE(F64_FLOPS, "d"),
+    /* AMD: sizes are in KiB */
+    PERCENT(SM, "VALUBusy"),
+    PERCENT(MEMORY, "MemUnitBusy"),
+    PERCENT(L2_HITS, "L2CacheHit"),
+    PERCENT(OCCUPANCY, "OccupancyPercent"),
+    PERCENT(WARPS, "VALUUtilization"),
+    {KERNEL_DRAM_BYTES_FIGURE, 1024, TIMES_ONE, {{"FETCH_SIZE", 1}, {"WRITE_SIZE", 1}}},
     ONE(REGISTERS, "launch__registers_per_thread"),
     SUM(SHARED, "launch__shared_mem_per_block_static", "launch__shared_mem_per_block_dynamic"),
     ONE(WAVES, "launch__waves_per_multiprocessor"),

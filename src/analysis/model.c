@@ -222,6 +222,17 @@ static bool extend_by_threads(struct model *model, struct status *status) {
     return true;
 }
 
+/* For a trace of allocations alone. */
+static bool extend_by_memory(struct model *model, struct status *status) {
+    struct trace *trace = model->trace;
+    if (!trace_load(trace, TABLE_MEMORY, "time device", status))
+        return false;
+    for (size_t i = 0; i < trace->memory.count; i++)
+        extend_span(model, trace->device_session[trace->memory.device[i]], trace->memory.time[i],
+                    0);
+    return true;
+}
+
 static bool find_span(struct model *model, struct status *status) {
     const struct trace *trace = model->trace;
     model->first = INT64_MAX;
@@ -243,6 +254,8 @@ static bool find_span(struct model *model, struct status *status) {
     if (text_is(format, "kineto") || text_is(format, "chrome") || host_only)
         extend_by_ranges(model);
     if (host_only && !extend_by_threads(model, status))
+        return false;
+    if (model->first > model->last && !extend_by_memory(model, status))
         return false;
     if (model->first > model->last)
         model->first = model->last = 0;

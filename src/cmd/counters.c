@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/temporary.h"
-#include "cmd/command.h"
+#include "cmd/counters.h"
 #include "cmd/report.h"
 #include "import/import.h"
 #include "record/ncu_run.h"
@@ -96,6 +96,7 @@ struct counters_run {
     const char *trace; /* or NULL */
     struct ncu_options options;
     struct buffer kernels;
+    bool replace;  /* the output, if it exists */
     int64_t start; /* of the trace */
     char *folder;  /* temporary */
     char report[PATH_MAX], log[PATH_MAX];
@@ -164,7 +165,7 @@ static bool write_trace(struct counters_run *run, const char *path, struct statu
     const char *both[] = {run->trace, run->report};
     struct import_options options = {.counters_only = run->trace != NULL,
                                      .counters_time = run->start};
-    if (!output_open(&output, path, command_flag(run->line, "force"), status))
+    if (!output_open(&output, path, run->replace, status))
         return false;
     bool ok = run->trace ? import_files(both, 2, output.fd, &options, status)
                          : import_files(both + 1, 1, output.fd, &options, status);
@@ -199,13 +200,25 @@ static void clean_up(struct counters_run *run) {
     buffer_finish(&run->kernels);
 }
 
+bool counters_add(const struct command_line *line, const char *trace, struct status *status) {
+    struct counters_run run = {.line = line, .trace = trace, .replace = true};
+    run.options.command = (char *const *)command_arguments(line, NULL);
+    run.options.launches = 5;
+    bool ok = choose_counters("full", &run.options, status) &&
+              choose_kernels(trace, &run.kernels, &run.start, status);
+    run.options.kernels = run.kernels.data;
+    ok = ok && measure(&run, status) && write_trace(&run, trace, status);
+    clean_up(&run);
+    return ok;
+}
+
 static int counters_main(const struct command_line *line) {
-    struct counters_run run = {.line = line};
+    struct counters_run run = {.line = line, .replace = command_flag(line, "force")};
     struct status status = {0};
     const char *path = command_value(line, "output");
     path = path ? path : "counters.ridge";
     bool ok = read_arguments(&run, &status) && read_options(&run, &status);
-    if (ok && !command_flag(line, "force") && access(path, F_OK) == 0)
+    if (ok && !run.replace && access(path, F_OK) == 0)
         ok = status_fail(&status, STATUS_USAGE, "%s exists; -f replaces it", path);
     ok = ok && measure(&run, &status) && write_trace(&run, path, &status) &&
          print_counters(path, &status);

@@ -35,6 +35,9 @@
  * is ridge's own. */
 bool record_run(const struct command_line *line, struct record_summary *summary, int *exit_status);
 
+/* Reports on a trace that was just recorded: text, and the page beside it unless --no-page. */
+void run_report(const struct command_line *line, const char *trace);
+
 /* Records with xctrace and imports its bundle; fails as record_program() does. */
 bool record_run_xctrace(const struct command_line *line, const struct record_options *options,
                         struct record_summary *summary, struct status *status);

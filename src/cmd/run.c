@@ -44,7 +44,7 @@ static bool write_page(const struct command_line *line, const struct report *rep
 }
 
 /* ridge exits as the program did, even if the report fails. */
-static void print_report(const struct command_line *line, const char *trace) {
+void run_report(const struct command_line *line, const char *trace) {
     struct status status = {0};
     struct report_options options = {.trace_name = trace, .top = 10, .steady = true};
     struct opened_report opened;
@@ -69,7 +69,7 @@ static int run_main(const struct command_line *line) {
     int exit_status;
     if (!record_run(line, &summary, &exit_status))
         return exit_status;
-    print_report(line, summary.path);
+    run_report(line, summary.path);
     target_exit_alike(&summary.target);
 }
 

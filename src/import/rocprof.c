@@ -7,6 +7,7 @@
  * the same prefix. */
 #include <ctype.h>
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -84,6 +85,9 @@ struct rocprof {
     int field_of[CSV_COLUMNS]; /* or NO_FIELD */
     struct text fields[FIELDS_MAX];
     size_t field_count;
+    uint32_t counters[FIELDS_MAX]; /* by field: string id of the counter in that column; 0: none */
+    size_t counter_end;            /* behind the last of them */
+    uint64_t kernels, launches, dispatch;
 };
 
 /* ---- CSV ----------------------------------------------------------------------------------- */
@@ -294,6 +298,102 @@ static struct text kernel_name(struct text name) {
     return name;
 }
 
+/* ---- Counters ---- */
+
+static bool real(struct text text, double *value) {
+    char digits[64], *end;
+    if (text.length == 0 || text.length >= sizeof digits)
+        return false;
+    memcpy(digits, text.data, text.length);
+    digits[text.length] = 0;
+    *value = strtod(digits, &end);
+    return *end == 0 && isfinite(*value);
+}
+
+static struct row_metric metric_of(const struct rocprof *import, const struct row_activity *row,
+                                   uint32_t device) {
+    return (struct row_metric){.time = row->start,
+                               .launch = import->launches,
+                               .device = device,
+                               .kernel = row->name,
+                               .grid_x = row->grid_x,
+                               .grid_y = row->grid_y,
+                               .grid_z = row->grid_z,
+                               .block_x = row->block_x,
+                               .block_y = row->block_y,
+                               .block_z = row->block_z};
+}
+
+/* A row for each counter of a dispatch. A file with times and no trace beside it has the kernels,
+ * too. */
+static bool read_counter(struct rocprof *import, struct status *status) {
+    struct row_activity row = {
+        .kind = ACTIVITY_KERNEL,
+        .name = trace_writer_string(import->writer, kernel_name(field(import, CSV_KERNEL))),
+        .bytes = BYTES_UNKNOWN,
+    };
+    uint64_t dispatch = (uint64_t)integer(import, CSV_DISPATCH, 0);
+    int64_t agent = agent_number(field(import, CSV_AGENT));
+    double value;
+    bool ok = true, timed = has(import, CSV_START) && has(import, CSV_END);
+    if (timed && !take_times(import, &row.start, &row.duration, &ok, status))
+        return ok;
+    describe_kernel(import, &row);
+    uint32_t device = find_device(import, agent, status);
+    if (!device)
+        return false;
+    bool another = import->launches == 0 || dispatch != import->dispatch;
+    import->launches += another;
+    import->dispatch = dispatch;
+    if (another && timed && import->kernels == 0) {
+        row.queue = find_queue(import, agent, integer(import, CSV_QUEUE, 0), status);
+        if (!row.queue)
+            return false;
+        trace_write_activity(import->writer, &row);
+    }
+    if (!real(field(import, CSV_COUNTER_VALUE), &value))
+        return true;
+    struct row_metric metric = metric_of(import, &row, device);
+    metric.name = trace_writer_string(import->writer, field(import, CSV_COUNTER));
+    metric.value = value;
+    trace_write_metric(import->writer, &metric);
+    return true;
+}
+
+/* Merged tables have a column for each counter, named after a block of the hardware. */
+static bool is_counter_title(struct text title) {
+    static const char *const blocks[] = {"SQ_",   "SQC_", "TA_",  "TD_",  "TCP_",  "TCC_",
+                                         "GRBM_", "SPI_", "CPC_", "CPF_", "GL2C_", "TCA_"};
+    for (size_t i = 0; i < ARRAY_COUNT(blocks); i++)
+        if (text_starts(title, blocks[i]))
+            return true;
+    return false;
+}
+
+static void find_counter_columns(struct rocprof *import) {
+    import->counter_end = 0;
+    for (size_t i = 0; i < import->field_count; i++) {
+        bool is_counter = is_counter_title(import->fields[i]);
+        import->counters[i] =
+            is_counter ? trace_writer_string(import->writer, import->fields[i]) : 0;
+        if (is_counter)
+            import->counter_end = i + 1;
+    }
+}
+
+static void write_counter_columns(struct rocprof *import, const struct row_activity *row,
+                                  uint32_t device) {
+    if (import->counter_end == 0)
+        return;
+    import->launches++;
+    struct row_metric metric = metric_of(import, row, device);
+    for (size_t i = 0; i < MIN(import->field_count, import->counter_end); i++)
+        if (import->counters[i] && real(import->fields[i], &metric.value)) {
+            metric.name = import->counters[i];
+            trace_write_metric(import->writer, &metric);
+        }
+}
+
 static bool read_kernel(struct rocprof *import, struct status *status) {
     struct row_activity row = {
         .kind = ACTIVITY_KERNEL,
@@ -305,11 +405,13 @@ static bool read_kernel(struct rocprof *import, struct status *status) {
     if (!take_times(import, &row.start, &row.duration, &ok, status))
         return ok;
     describe_kernel(import, &row);
-    row.queue = find_queue(import, agent_number(field(import, CSV_AGENT)),
-                           integer(import, CSV_QUEUE, 0), status);
+    int64_t agent = agent_number(field(import, CSV_AGENT));
+    row.queue = find_queue(import, agent, integer(import, CSV_QUEUE, 0), status);
     if (!row.queue)
         return false;
+    import->kernels++;
     trace_write_activity(import->writer, &row);
+    write_counter_columns(import, &row, find_device(import, agent, status));
     return true;
 }
 
@@ -319,7 +421,8 @@ typedef bool row_reader(struct rocprof *import, struct status *status);
 static row_reader *const readers[CSV_KINDS] = {[CSV_AGENTS] = read_agent,
                                                [CSV_CALLS] = read_call,
                                                [CSV_COPIES] = read_copy,
-                                               [CSV_KERNELS] = read_kernel};
+                                               [CSV_KERNELS] = read_kernel,
+                                               [CSV_COUNTERS] = read_counter};
 
 static bool read_titles(struct rocprof *import, struct status *status) {
     struct text line = TEXT("");
@@ -330,6 +433,7 @@ static bool read_titles(struct rocprof *import, struct status *status) {
     split_fields(import, line);
     map_columns(import);
     import->kind = kind_of(import);
+    find_counter_columns(import);
     return true;
 }
 
@@ -397,7 +501,7 @@ static size_t prefix_length(const char *name) {
         "agent_info.csv",        "hip_api_trace.csv",      "hip_runtime_trace.csv",
         "hip_compile_trace.csv", "hip_compiler_trace.csv", "hsa_api_trace.csv",
         "marker_api_trace.csv",  "memory_copy_trace.csv",  "rccl_api_trace.csv",
-        "rccl_trace.csv",        "kernel_trace.csv"};
+        "rccl_trace.csv",        "kernel_trace.csv",       "counter_collection.csv"};
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
         if (ends_with(name, kinds[i]))
             return strlen(name) - strlen(kinds[i]);
@@ -408,7 +512,7 @@ static size_t prefix_length(const char *name) {
 static bool read_group(struct rocprof *import, const char *folder, char (*names)[NAME_BYTES],
                        size_t count, struct status *status) {
     static const unsigned passes[] = {1u << CSV_AGENTS, 1u << CSV_CALLS,
-                                      1u << CSV_COPIES | 1u << CSV_KERNELS};
+                                      1u << CSV_COPIES | 1u << CSV_KERNELS, 1u << CSV_COUNTERS};
     char path[4096];
     import->process = 0;
     for (size_t pass = 0; pass < ARRAY_COUNT(passes); pass++)
@@ -443,10 +547,6 @@ static bool explain(const struct rocprof *import, struct status *status) {
         return status_fail(status, STATUS_INPUT,
                            "has rocprof's totals and no events; pass PREFIX_kernel_trace.csv, or "
                            "the folder of all files of the run");
-    if (import->kind == CSV_COUNTERS)
-        return status_fail(status, STATUS_INPUT,
-                           "has rocprof's counters and no trace; run rocprofv3 with "
-                           "--kernel-trace and pass PREFIX_kernel_trace.csv");
     return status_fail(status, STATUS_INPUT, "has no events of rocprof");
 }
 

@@ -11,7 +11,7 @@
     "ridge reads .ridge, torch.profiler and Chrome JSON, Nsight Systems SQLite, Instruments XML, " \
     "rocprof CSV and rocpd, rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, Nsight "        \
     "Compute reports, CSV and text, and the CPU profiles of "                                      \
-    "perf script, speedscope and folded stacks"
+    "perf (perf.data, perf script), cProfile, speedscope and folded stacks"
 
 struct signature {
     const char *bytes;
@@ -43,8 +43,9 @@ static const struct signature signatures[] = {
     STARTS("\xFF\xD8\xFF", "is a picture, not a trace; " KNOWN_FORMATS),
     STARTS("\x89HDF", "is an HDF5 file, not a trace; " KNOWN_FORMATS),
     STARTS("PAR1", "is a Parquet file; export the Nsight report with 'nsys export --type sqlite'"),
-    STARTS("PERFILE2", "is a 'perf record' file; convert it with 'perf script -i FILE > "
-                       "profile.txt' and read that"),
+    STARTS("2ELIFREP",
+           "is a 'perf record' file of a big-endian machine, which ridge does not read; "
+           "'perf script -i FILE > profile.txt' there"),
     STARTS("\x93NUMPY", "is a NumPy array, not a trace; " KNOWN_FORMATS),
 };
 enum { SIGNATURES = ARRAY_COUNT(signatures) };

@@ -151,6 +151,7 @@ static const struct column_doc column_docs[] = {
     {"memory", "address", "address", ABSENT_NEVER},
     {"memory", "allocated", "bytes allocated afterwards, where known", ABSENT_ZERO},
     {"memory", "reserved", "bytes reserved by the allocator afterwards, where known", ABSENT_ZERO},
+    {"memory", "stack", "stack.id of the caller's innermost frame, where known", ABSENT_ZERO},
 
     {"sample", "time", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"sample", "thread", "thread.id", ABSENT_ZERO},

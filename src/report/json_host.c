@@ -241,6 +241,10 @@ static bool write_host_memory(struct json *json, const struct report *report,
         json_key(json, "resident");
         ok = section_write_json(&section_resident, &source, json, status);
     }
+    if (report->memory_lines.count) {
+        json_key(json, "memory_lines");
+        ok = section_write_json(&section_memory_lines, &source, json, status) && ok;
+    }
     if (report->operators.count) {
         json_key(json, "operators");
         ok = section_write_json(&section_cpu_operators, &source, json, status) && ok;

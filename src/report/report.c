@@ -120,7 +120,8 @@ static bool ask_run(struct report *report, enum run_question question, struct st
     case ASK_COUNTERS:
         return counters_find(model->trace, &report->counters, status);
     case ASK_MEMORY:
-        return memory_use_find(model, host, &report->memory, status);
+        return memory_use_find(model, host, &report->memory, status) &&
+               memory_lines_find(model, &report->memory_lines, status);
     default:
         return data_quality_find(model, &report->pauses, &report->quality, status);
     }
@@ -376,6 +377,7 @@ void report_finish(struct report *report) {
     operators_finish(&report->operators);
     counters_finish(&report->counters);
     kernel_counters_finish(&report->kernel_counters);
+    memory_lines_finish(&report->memory_lines);
     memory_free(report->memory);
     steps_finish(&report->steps);
     data_quality_finish(&report->quality);

@@ -22,6 +22,7 @@
 #include "analysis/launches.h"
 #include "analysis/layers.h"
 #include "analysis/lines.h"
+#include "analysis/memory_lines.h"
 #include "analysis/memory_use.h"
 #include "analysis/model.h"
 #include "analysis/operators.h"
@@ -104,6 +105,7 @@ struct report {
     struct counters counters;
     struct kernel_counters kernel_counters;
     struct memory_use *memory; /* by device id; [0] host */
+    struct memory_lines memory_lines;
     const char *loop;          /* options.steps named it; options.steps is "steady" then; or NULL */
     struct steps steps;
     struct data_quality quality;

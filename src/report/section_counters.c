@@ -146,7 +146,7 @@ static bool use_targets(const void *source, size_t index, struct buffer *line) {
 }
 
 static bool use_note(const void *source, struct buffer *line) {
-    buffer_string(line, "shares of the hardware's peak, by Nsight Compute");
+    buffer_string(line, "shares of the hardware's peak");
     return kernel_row(source, 0) != NULL;
 }
 

@@ -2,6 +2,7 @@
 #include "base/format.h"
 #include "report/sections.h"
 #include "report/wording.h"
+#include "trace/writer.h"
 
 #define REPORT(source) (((const struct report_source *)(source))->report)
 
@@ -359,6 +360,83 @@ const struct section section_memory = {.key = "memory",
                                        .columns = memory_columns,
                                        .row = memory_row,
                                        .note = memory_note};
+
+/* ---- device memory by line ---- */
+
+static const void *memory_line_row(const void *source, size_t index) {
+    const struct memory_lines *lines = &REPORT(source)->memory_lines;
+    return index < lines->count ? &lines->lines[index] : NULL;
+}
+
+static size_t memory_line_count(const void *source) {
+    return REPORT(source)->memory_lines.count;
+}
+
+static struct value memory_line_place(const struct report_source *of, uint32_t frame,
+                                      struct buffer *words) {
+    const struct trace *trace = of->report->model.trace;
+    struct text file = trace_text(trace, trace->stack.file[frame]);
+    if (!frame)
+        return value_unknown();
+    buffer_text(words, trace_text(trace, trace->stack.function[frame]));
+    if (file.length)
+        buffer_printf(words, " (%.*s:%u)", TEXT_ARGS(file), trace->stack.line[frame]);
+    return value_text(buffer_as_text(words));
+}
+
+#define MEMORY_LINE(name, ...) REPORT_VALUE(name, struct memory_line, __VA_ARGS__)
+MEMORY_LINE(memory_line_device, value_text(model_device_key(&of->report->model, at->device)))
+MEMORY_LINE(memory_line_bytes, value_integer((int64_t)at->bytes))
+MEMORY_LINE(memory_line_share,
+            value_ratio((int64_t)at->bytes, (int64_t)of->report->memory_lines.peak[at->device]))
+MEMORY_LINE(memory_line_allocations, value_integer((int64_t)at->count))
+MEMORY_LINE(memory_line_words, memory_line_place(of, at->frame, words))
+
+static const struct column memory_line_columns[] = {
+    {"device", "device", UNIT_TEXT, COLUMN_RANK(1), memory_line_device},
+    {"share", "share", UNIT_SHARE, 0, memory_line_share},
+    {"bytes", "bytes", UNIT_BYTES, 0, memory_line_bytes},
+    {"allocations", "allocations", UNIT_COUNT, 0, memory_line_allocations},
+    {"line", "line", UNIT_TEXT, COLUMN_FLEXIBLE, memory_line_words},
+    {0},
+};
+
+static bool memory_lines_note(const void *source, struct buffer *line) {
+    buffer_string(line, "in use at the peak, by the line that allocated it");
+    return memory_line_row(source, 0) != NULL;
+}
+
+/* "8 % of the memory that the allocator of device 0 holds is fragmented: ..." */
+static bool memory_lines_sentence(const void *source, size_t index, struct buffer *line) {
+    const struct report *report = REPORT(source);
+    const struct trace *trace = report->model.trace;
+    size_t length = sizeof META_FRAGMENTED - 1;
+    char bytes[FORMAT_SIZE];
+    for (size_t i = 0; i < trace->meta.count; i++) {
+        struct text key = trace_text(trace, trace->meta.key[i]);
+        int64_t value;
+        if (!text_starts(key, META_FRAGMENTED) ||
+            !text_to_i64(trace_text(trace, trace->meta.value[i]), &value) || value <= 0 ||
+            index-- > 0)
+            continue;
+        buffer_printf(line,
+                      "Device %.*s: %s are free at the end in segments that are in use "
+                      "(fragmentation).",
+                      (int)(key.length - length), key.data + length,
+                      format_bytes((uint64_t)value, bytes));
+        return true;
+    }
+    return false;
+}
+
+const struct section section_memory_lines = {.key = "memory_lines",
+                                             .title = "Device memory by line",
+                                             .columns = memory_line_columns,
+                                             .row = memory_line_row,
+                                             .count = memory_line_count,
+                                             .note = memory_lines_note,
+                                             .sentence = memory_lines_sentence,
+                                             .rows = "lines"};
 
 /* ---- samples ---- */
 

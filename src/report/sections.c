@@ -57,7 +57,7 @@ const struct report_part report_parts[] = {
      "memory in use",
      false,
      &section_memory,
-     {&section_memory, &section_resident, &section_heap}},
+     {&section_memory, &section_memory_lines, &section_resident, &section_heap}},
     {"cpu",
      "CPU account: threads, waits, parallelism",
      false,

@@ -164,7 +164,7 @@ static void write_origin(struct text_writer *writer) {
     if (report->model.recordings > 1)
         buffer_printf(&line, "%s%u recordings, %s in all", line.length ? ", " : "",
                       (unsigned)report->model.recordings, span);
-    else
+    else if (run > 0 || report->device_count)
         buffer_printf(&line, "%s%s", line.length ? ", " : "", span);
     if (report->pauses.time)
         buffer_printf(&line, ", paused for %s", format_duration(report->pauses.time, paused));
@@ -224,7 +224,8 @@ static void write_no_device(struct text_writer *writer) {
     if (trace->activity.count > 0)
         text_line(writer, "\nNo device activity was recorded in this part of the run.");
     else if (trace->call.count + trace->range.count + trace->sample.count + trace->mark.count +
-                 trace->counter.count + trace->memory.count + trace->state.count ==
+                 trace->counter.count + trace->memory.count + trace->state.count +
+                 trace_rows(trace, TABLE_METRIC) ==
              0)
         text_line(writer, "\nThe trace holds no events.");
     else if (listed || trace->call.count)

@@ -143,7 +143,8 @@
     X(bytes, U64)                                                                                  \
     X(address, U64)                                                                                \
     X(allocated, U64) /* running total after it, 0 = unknown */                                    \
-    X(reserved, U64)
+    X(reserved, U64)                                                                               \
+    X(stack, STACK) /* of the caller */
 
 #define SAMPLE_COLUMNS(X)                                                                          \
     X(time, TIME)                                                                                  \

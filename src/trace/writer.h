@@ -87,6 +87,9 @@ TRACE_TABLES(SCHEMA_WRITE)
 /* "none": the source has durations without start times, and activities were laid end to end.
  * "counters": it has only counters of the launches of another recording. */
 #define META_TIMELINE "timeline"
+/* "memory.fragmented.LABEL": bytes that are free at the end in segments of a device that are in
+ * use */
+#define META_FRAGMENTED "memory.fragmented."
 #define META_RANK "rank"
 #define META_FILE_RANK "source.rank" /* from the name of the file, where nothing else has it */
 #define META_WORLD_SIZE "world_size"

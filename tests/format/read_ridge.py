@@ -35,7 +35,7 @@ TABLES = {
     "WAIT": ("wait", "start:t duration:i64 queue:QUEU kind:u8 correlation:u64 awaited:QUEU "
              "event:u64 record_correlation:u64"),
     "MEMO": ("memory", "time:t thread:THRD device:DEVI operation:u8 bytes:u64 address:u64 "
-             "allocated:u64 reserved:u64"),
+             "allocated:u64 reserved:u64 stack:STAK"),
     "SAMP": ("sample", "time:t thread:THRD stack:STAK weight:i64"),
     "COUN": ("counter", "time:t device:DEVI name:s value:f64"),
     "STAT": ("state", "start:t duration:i64 thread:THRD state:u8 processor:u32 blocked_on:u8 call:s stack:STAK"),

@@ -58,6 +58,9 @@ static int import(const struct importer *importer, const uint8_t *data, size_t s
     }
 IMPORTER(ncu_report)
 IMPORTER(ncu_text)
+IMPORTER(perf_data)
+IMPORTER(pstats)
+IMPORTER(torch_memory)
 IMPORTER(rocpd)
 IMPORTER(rocprof)
 IMPORTER(xplane)

@@ -22,8 +22,10 @@
     X(ncu_text)                                                                                    \
     X(nsys)                                                                                        \
     X(open)                                                                                        \
+    X(perf_data)                                                                                   \
     X(perf_script)                                                                                 \
     X(perfetto)                                                                                    \
+    X(pstats)                                                                                      \
     X(report)                                                                                      \
     X(rocpd)                                                                                       \
     X(rocprof)                                                                                     \
@@ -33,6 +35,7 @@
     X(sources)                                                                                     \
     X(speedscope)                                                                                  \
     X(spool)                                                                                       \
+    X(torch_memory)                                                                                \
     X(trace)                                                                                       \
     X(unwind)                                                                                      \
     X(xctrace)                                                                                     \

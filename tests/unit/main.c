@@ -21,7 +21,7 @@ static struct test tests[4096];
 static size_t test_count;
 static bool current_failed;
 static const char *current_skip, *current_name;
-static char temporary[32][512];
+static char temporary[256][512];
 static size_t temporary_count;
 
 void test_register(const char *name, const char *file, void (*run)(void)) {

@@ -32,7 +32,7 @@ void python_code_destroy(struct python_code *code) {
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/map.h"
-#include "record/symbols/elf.h"
+#include "base/elf.h"
 
 enum {
     LOOK_INTERVAL_NS = 20000000,   /* of looking for an interpreter, or for a thread */

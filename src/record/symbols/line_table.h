@@ -7,7 +7,7 @@
 #define RIDGE_RECORD_SYMBOLS_LINE_TABLE_H
 
 #include "base/text.h"
-#include "record/symbols/elf.h"
+#include "base/elf.h"
 
 /* Zero-initialized: empty. */
 struct line_table {

@@ -11,7 +11,7 @@
 
 #include "base/checksum.h"
 #include "base/memory.h"
-#include "record/symbols/elf.h"
+#include "base/elf.h"
 #include "record/symbols/line_table.h"
 #include "record/symbols/unwind_table.h"
 

@@ -5,7 +5,7 @@
 #define RIDGE_RECORD_SYMBOLS_UNWIND_TABLE_H
 
 #include "abi/cfi.h"
-#include "record/symbols/elf.h"
+#include "base/elf.h"
 
 /* Zero-initialized: empty. */
 struct unwind_table {

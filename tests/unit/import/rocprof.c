@@ -112,12 +112,40 @@ TEST(rocprof_rows_with_invalid_times_fail_or_are_dropped) {
     trace_close(trace);
 }
 
+TEST(rocprof_counters_belong_to_their_dispatches) {
+    static const char csv[] = "Dispatch_Id,Agent_Id,Kernel_Name,Grid_Size,Workgroup_Size,"
+                              "Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp\n"
+                              "1,Agent 1,f.kd,256,64,FETCH_SIZE,2.5,10,30\n"
+                              "1,Agent 1,f.kd,256,64,WRITE_SIZE,1,10,30\n"
+                              "2,Agent 1,f.kd,256,64,FETCH_SIZE,4,40,50\n";
+    struct status status;
+    struct trace *trace = import(csv, false, &status);
+    REQUIRE(trace && trace_load(trace, TABLE_METRIC, NULL, &status));
+    CHECK_INT(trace->activity.count, 2);
+    CHECK_INT(trace->metric.count, 3);
+    CHECK_INT(trace->metric.launch[2], 2);
+    CHECK_INT(trace->metric.grid_x[0], 4);
+    CHECK(trace->metric.value[0] == 2.5);
+    CHECK(text_is(trace_text(trace, trace->metric.kernel[0]), "f"));
+    trace_close(trace);
+}
+
+TEST(rocprof_tables_have_a_column_for_each_counter) {
+    struct status status;
+    struct trace *trace = import("KernelName,BeginNs,EndNs,SQ_WAVES,arch_vgpr,TCC_HIT_sum\n"
+                                 "f,5,6,7,8,9\n",
+                                 false, &status);
+    REQUIRE(trace && trace_load(trace, TABLE_METRIC, NULL, &status));
+    CHECK_INT(trace->metric.count, 2);
+    CHECK(text_is(trace_text(trace, trace->metric.name[1]), "TCC_HIT_sum"));
+    CHECK(trace->metric.value[1] == 9);
+    trace_close(trace);
+}
+
 TEST(rocprof_files_without_events_say_what_to_pass) {
     struct status status;
     CHECK(!import("\"Name\",\"Calls\",\"TotalDurationNs\"\n\"a\",4,20\n", false, &status));
     CHECK(strstr(status.message, "has rocprof's totals and no events"));
-    CHECK(!import("Dispatch_Id,Kernel_Name,Counter_Name,Counter_Value\n1,f,X,2\n", false, &status));
-    CHECK(strstr(status.message, "has rocprof's counters and no trace"));
     CHECK(!import("Kernel_Name,Start_Timestamp,End_Timestamp\n", false, &status));
     CHECK(strstr(status.message, "has no events of rocprof"));
     struct import_source source = {

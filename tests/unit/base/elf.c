@@ -1,7 +1,7 @@
 /* Function symbols of ELF files, and robustness against damaged files. */
 #include "../test.h"
 
-#include "record/symbols/elf.h"
+#include "base/elf.h"
 
 /* A small program: one loaded segment, a note with a build id, four symbols. */
 struct made {

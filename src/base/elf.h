@@ -4,8 +4,8 @@
  * The files are untrusted: every offset and size is checked against the file's length. What is kept
  * is a copy, because the file may change or shrink.
  */
-#ifndef RIDGE_RECORD_SYMBOLS_ELF_H
-#define RIDGE_RECORD_SYMBOLS_ELF_H
+#ifndef RIDGE_BASE_ELF_H
+#define RIDGE_BASE_ELF_H
 
 #include <stddef.h>
 #include <stdint.h>

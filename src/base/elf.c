@@ -1,7 +1,7 @@
 /* The structures are those of the ELF-64 specification. They are declared here because not every
  * system that ridge builds on has <elf.h>. Sections and tables are read one by one, and each is
  * checked against the length of the file before memory is allocated for it. */
-#include "record/symbols/elf.h"
+#include "base/elf.h"
 
 #include <errno.h>
 #include <stdlib.h>
