@@ -22,6 +22,19 @@ enum {
  * than twice its limit is rare: so at most the square root of two. */
 #define POWER_LIMIT_SLOWDOWN_MAX 1.41
 
+/* "26.3 % longer than in the first quarter", from 2 on "5.7x as long as in the first quarter". */
+enum { LONGER_SIZE = 64 };
+static const char *longer_by(double ratio, char text[LONGER_SIZE]) {
+    char number[FORMAT_SIZE];
+    if (ratio >= 2)
+        snprintf(text, LONGER_SIZE, "%s as long as in the first quarter",
+                 format_ratio(ratio, number));
+    else
+        snprintf(text, LONGER_SIZE, "%s longer than in the first quarter",
+                 format_percent(ratio - 1, number));
+    return text;
+}
+
 struct clock_facts {
     double max_mhz, min_mhz; /* of the trace; of the judged part */
     unsigned reasons;        /* in effect in the judged part */
@@ -128,12 +141,11 @@ static void diagnose_heat(struct diagnosis *diagnosis, const struct state_facts 
     finding_cause(diagnosis, finding,
                   "macOS lowers the GPU's clock when the machine is hot. Kernels slow down with "
                   "it.");
+    char longer[LONGER_SIZE];
     if (drift->ratio > 1)
-        finding_evidence(
-            diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
-            "Kernels of the same name and grid take %.1f %% longer in the last quarter than in the "
-            "first",
-            100 * (drift->ratio - 1));
+        finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
+                         "In the last quarter, kernels of the same name and grid take %s",
+                         longer_by(drift->ratio, longer));
     finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                 "Let the machine cool down, and keep the measurement short");
 }
@@ -249,7 +261,7 @@ static const char *remedy_of(const struct diagnosis *diagnosis, bool power_limit
 static void describe_slowdown(struct diagnosis *diagnosis, struct finding *finding,
                               const struct clock_facts *clock, const struct drift *drift) {
     bool lower = is_below_max(clock);
-    char change[FROM_TO_SIZE];
+    char change[FROM_TO_SIZE], longer[LONGER_SIZE];
     from_to(diagnosis, finding->recoverable, change);
     if (lower)
         finding_summary(diagnosis, finding,
@@ -257,9 +269,8 @@ static void describe_slowdown(struct diagnosis *diagnosis, struct finding *findi
                         clock->min_mhz, clock->max_mhz, reason_text(clock->reasons));
     else
         finding_summary(diagnosis, finding,
-                        "Kernels of the same name and grid take %.0f %% longer in the last quarter "
-                        "than in the first%s",
-                        100 * (drift->ratio - 1),
+                        "In the last quarter, kernels of the same name and grid take %s%s",
+                        longer_by(drift->ratio, longer),
                         finding->remark ? ", as at a power limit under full load" : "");
     finding_gain(diagnosis, finding, "%s, %s", lower ? "at the full clock" : "at the initial speed",
                  change);
@@ -269,11 +280,10 @@ static void describe_slowdown(struct diagnosis *diagnosis, struct finding *findi
                       : "Kernels slow down together, as they do when the device lowers its clock. "
                         "The clock itself was not recorded or read too rarely.");
     if (drift->ratio > 1)
-        finding_evidence(
-            diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT, .start = clock->min_time},
-            "Kernels of the same name and grid take %.1f %% longer in the last quarter than in the "
-            "first",
-            100 * (drift->ratio - 1));
+        finding_evidence(diagnosis, finding,
+                         (struct evidence){.kind = EVIDENCE_TEXT, .start = clock->min_time},
+                         "In the last quarter, kernels of the same name and grid take %s",
+                         longer_by(drift->ratio, longer));
     if (!lower)
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                     "Record the clock: ridge run -- COMMAND reads clocks, power and the reasons "
