@@ -161,7 +161,7 @@ struct replay *report_replay(const struct report *report, const struct selection
                              bool narrowed, struct step_range steps, struct status *status) {
     struct step_range sampled;
     if (sample_choose(report, steps, &sampled))
-        return sample_replay(report, selections, sampled, status);
+        return sample_replay(report, selections, steps, sampled, status);
     struct replay_source source = {
         .model = &report->model,
         .host = &report->host,

@@ -32,11 +32,12 @@ bool sample_choose(const struct report *report, struct step_range steps,
     size_t max = report->options.replay_events ? report->options.replay_events : EVENTS_MAX;
     if (steps.first > steps.last || events <= max || report->model.mixed_clocks)
         return false;
-    size_t count = steps.last - steps.first + 1;
+    size_t count = steps.last - steps.first + 1, all = report->steps.count;
     double part = (double)max / SAMPLE_DIVISOR / (double)events;
-    size_t wanted = MAX((size_t)(part * (double)count), STEPS_MIN);
-    if (wanted * 3 > count)
+    size_t wanted = MAX((size_t)(part * (double)all), STEPS_MIN);
+    if (wanted * 3 > all)
         return false;
+    wanted = MIN(wanted, count);
     chosen->first = steps.first + (count - wanted) / 2;
     chosen->last = chosen->first + wanted - 1;
     return true;
@@ -115,7 +116,8 @@ static bool fill_sample(struct sample *sample, const struct report *report,
 }
 
 struct replay *sample_replay(const struct report *report, const struct selection *selections,
-                             struct step_range chosen, struct status *status) {
+                             struct step_range steps, struct step_range chosen,
+                             struct status *status) {
     struct sample *sample = memory_allocate(1, sizeof *sample, status);
     int64_t stands_for = 0;
     if (!sample || !fill_sample(sample, report, selections, chosen, status)) {
@@ -136,7 +138,7 @@ struct replay *sample_replay(const struct report *report, const struct selection
             .selections = sample->selections,
             .narrowed = true,
             .stands_for = stands_for,
-            .sampled = sample->words,
+            .sampled = chosen.last - chosen.first < steps.last - steps.first ? sample->words : NULL,
             .owned = sample,
             .release = sample_destroy,
         },

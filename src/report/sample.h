@@ -6,10 +6,12 @@
 
 #include "report/report.h"
 
-/* Whether the steps are too many to be replayed, and which of them stand for all. */
+/* Whether the run is too long to be replayed, and which of the steps stand for all of them. */
 bool sample_choose(const struct report *report, struct step_range steps, struct step_range *chosen);
-/* A replay of the chosen steps that stands for the selections; NULL on failure. */
+/* A replay of the chosen steps that stands for the selections, which are of `steps`; NULL on
+ * failure. */
 struct replay *sample_replay(const struct report *report, const struct selection *selections,
-                             struct step_range chosen, struct status *status);
+                             struct step_range steps, struct step_range chosen,
+                             struct status *status);
 
 #endif

@@ -234,7 +234,7 @@ static void scale(int64_t *time, double factor) {
 
 /* From the sample to the run that it stands for. Counts in texts are those of the sample. */
 static void scale_outcome(const struct replay *replay, struct outcome *outcome) {
-    if (replay->source.stands_for <= 0 || outcome->before <= 0)
+    if (!replay->source.sampled || replay->source.stands_for <= 0 || outcome->before <= 0)
         return;
     const double sampling_error = 0.05; /* of the gain */
     double factor = (double)replay->source.stands_for / (double)outcome->before;

@@ -64,7 +64,7 @@ struct replay_source {
     /* If the model is a sample of a longer run: the measured time that it stands for, and which
      * part it is. Predictions are scaled to that time. */
     int64_t stands_for;
-    const char *sampled; /* "steps 4,000 to 4,400" */
+    const char *sampled; /* "steps 4,000 to 4,400"; NULL: all that are timed */
     /* What is released with the replay, or NULL. */
     void *owned;
     void (*release)(void *owned);
