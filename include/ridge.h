@@ -102,8 +102,8 @@ RIDGE_API size_t ridge_device_list(struct ridge_device_info *rows, size_t capaci
  * RIDGE_DEVICE or else the first usable of cuda, metal, opencl (a GPU), cpu. RIDGE_THREADS sets the
  * threads of "cpu". */
 RIDGE_API ridge_device *ridge_device_open(const char *name);
-/* Waits for the device, releases all its tensors and programs. Takes NULL. Fails while a function
- * is being compiled on it. */
+/* Waits for the device, releases all its tensors, programs and optimizers. Takes NULL. Fails while
+ * a function is being compiled on it. */
 RIDGE_API void ridge_device_close(ridge_device *device);
 RIDGE_API bool ridge_device_describe(const ridge_device *device, struct ridge_device_info *info);
 /* Waits until all work of all queues is done. */

@@ -28,6 +28,8 @@ static void close_parts(ridge_device *device) {
     recorder_finish(device->paused, &ignored);
     while (device->programs)
         compiled_destroy(device->programs);
+    while (device->optimizers)
+        optimizer_destroy(device->optimizers);
     tape_destroy(device->tape);
     plan_store_destroy(device->plans);
     while (device->tensors)

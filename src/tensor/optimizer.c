@@ -19,6 +19,7 @@ struct optimizer {
     ridge_tensor **sums;                          /* of gradients; NULL until needed */
     ridge_tensor *scalars[SCALARS];
     ridge_tensor *scale, *good_steps; /* loss scaling, or NULL */
+    struct optimizer *next, **link;   /* all of the device */
 };
 
 static struct slab optimizers = SLAB(struct optimizer, 3);
@@ -46,7 +47,10 @@ static void release_all(ridge_tensor **tensors, unsigned count) {
     memory_free(tensors);
 }
 
-static void destroy(struct optimizer *optimizer) {
+void optimizer_destroy(struct optimizer *optimizer) {
+    *optimizer->link = optimizer->next;
+    if (optimizer->next)
+        optimizer->next->link = optimizer->link;
     release_all(optimizer->parameters, optimizer->count);
     release_all(optimizer->first, optimizer->count);
     release_all(optimizer->second, optimizer->count);
@@ -143,21 +147,28 @@ ridge_optimizer *ridge_optimizer_create(ridge_tensor *const *parameters, unsigne
     struct optimizer *optimizer = slab_allocate(&optimizers, status);
     if (!optimizer)
         return NULL;
-    *optimizer = (struct optimizer){.device = device, .options = checked, .count = count};
+    *optimizer = (struct optimizer){.device = device,
+                                    .options = checked,
+                                    .count = count,
+                                    .next = device->optimizers,
+                                    .link = &device->optimizers};
+    if (device->optimizers)
+        device->optimizers->link = &optimizer->next;
+    device->optimizers = optimizer;
     optimizer->parameters = memory_allocate(count, sizeof *optimizer->parameters, status);
     bool ok = optimizer->parameters != NULL;
     for (unsigned i = 0; i < count && ok; i++)
         ok = (optimizer->parameters[i] = own(ridge_retain(parameters[i]))) != NULL;
     if (ok && make_state(optimizer))
         return slab_handle(&optimizers, optimizer);
-    destroy(optimizer);
+    optimizer_destroy(optimizer);
     return NULL;
 }
 
 void ridge_optimizer_release(ridge_optimizer *handle) {
     struct optimizer *optimizer = handle ? optimizer_of("ridge_optimizer_release", handle) : NULL;
     if (optimizer)
-        destroy(optimizer);
+        optimizer_destroy(optimizer);
 }
 
 bool ridge_optimizer_set_rate(ridge_optimizer *handle, double rate) {

@@ -63,6 +63,7 @@ struct ridge_device {
     char name[32];
     struct tensor *tensors;
     struct compiled *programs;
+    struct optimizer *optimizers;
     unsigned compiling;           /* functions that are being traced */
     struct kernel_store *kernels; /* loaded kernels by specification */
     struct plan_store *plans;     /* what single operations compile to, by signature */
@@ -112,6 +113,10 @@ void tensor_destroy(struct tensor *tensor);
 /* compile.c */
 struct compiled;
 void compiled_destroy(struct compiled *program);
+
+/* optimizer.c */
+struct optimizer;
+void optimizer_destroy(struct optimizer *optimizer);
 
 /* Tensors created in this thread between begin and end are released at the end, unless kept.
  * Ends inner scopes that are still open. */
