@@ -148,9 +148,18 @@ enum ridge_dtype {
     RIDGE_F16,
     RIDGE_BF16,
     RIDGE_I32,
-    RIDGE_U8,   /* also the result of comparisons: 0 or 1 */
-    RIDGE_Q8_0, /* blocks of 32 weights in 34 bytes, as in GGUF */
-    RIDGE_Q4_K, /* blocks of 256 weights in 144 bytes, as in GGUF */
+    RIDGE_U8,     /* also the result of comparisons: 0 or 1 */
+    RIDGE_Q8_0,   /* this and all below: blocks of weights, as in GGUF; here of 32 in 34 bytes */
+    RIDGE_Q4_K,   /* 256 in 144 bytes */
+    RIDGE_Q4_0,   /* 32 in 18 */
+    RIDGE_Q4_1,   /* 32 in 20 */
+    RIDGE_Q5_0,   /* 32 in 22 */
+    RIDGE_Q5_1,   /* 32 in 24 */
+    RIDGE_Q2_K,   /* 256 in 84 */
+    RIDGE_Q3_K,   /* 256 in 110 */
+    RIDGE_Q5_K,   /* 256 in 176 */
+    RIDGE_Q6_K,   /* 256 in 210 */
+    RIDGE_IQ4_XS, /* 256 in 136 */
     RIDGE_DTYPES
 };
 RIDGE_API const char *ridge_dtype_name(enum ridge_dtype dtype);
@@ -418,7 +427,8 @@ RIDGE_API ridge_tensor *ridge_gated_mlp(ridge_tensor *x, ridge_tensor *gate, rid
 RIDGE_API ridge_tensor *ridge_lora(ridge_tensor *x, ridge_tensor *w, ridge_tensor *a,
                                    ridge_tensor *b, float scale);
 
-/* f32, f16 or bf16 to Q4_K or Q8_0 and back, by rows of the last axis. */
+/* f32, f16 or bf16 to a quantized type and back, by rows of the last axis. Products with weights of
+ * Q8_0 and Q4_K read the blocks; with others they dequantize the weight first. */
 RIDGE_API ridge_tensor *ridge_quantize(ridge_tensor *x, enum ridge_dtype dtype);
 RIDGE_API ridge_tensor *ridge_dequantize(ridge_tensor *x, enum ridge_dtype dtype);
 
@@ -462,6 +472,73 @@ RIDGE_API ridge_tensor *ridge_wkv7(ridge_tensor *r, ridge_tensor *w, ridge_tenso
  * first. x + (shifted - x) * mix; mix [width] may be NULL: shifted alone. */
 RIDGE_API ridge_tensor *ridge_token_shift(ridge_tensor *x, ridge_tensor *previous,
                                           ridge_tensor *mix);
+
+/* ---- Model files --------------------------------------------------------------------------
+ * GGUF (versions 2 and 3) and safetensors, told apart by content. All sizes and offsets are checked
+ * when the file is opened; a file that is damaged or truncated, even while it is being read, is an
+ * error and not a crash. Pointers that these functions return are valid until the file is closed.
+ * A file belongs to one thread at a time. */
+
+typedef struct ridge_weights ridge_weights;
+
+struct ridge_weight_info {
+    const char *name;
+    const char *type; /* as the file calls it: "Q6_K" */
+    bool loadable;    /* ridge has this type: */
+    enum ridge_dtype dtype;
+    unsigned rank;
+    int64_t sizes[RIDGE_RANK_MAX]; /* row-major: weights of ridge_linear() are [out, in] */
+    uint64_t bytes;
+};
+
+RIDGE_API ridge_weights *ridge_weights_open(const char *path);
+RIDGE_API void ridge_weights_close(ridge_weights *file);               /* accepts NULL */
+RIDGE_API const char *ridge_weights_format(const ridge_weights *file); /* "GGUF", "safetensors" */
+/* Tensors by name in byte order. */
+RIDGE_API size_t ridge_weights_count(const ridge_weights *file);
+RIDGE_API bool ridge_weights_info(const ridge_weights *file, size_t index,
+                                  struct ridge_weight_info *info);
+/* False, without an error, if there is no tensor of that name. */
+RIDGE_API bool ridge_weights_find(const ridge_weights *file, const char *name,
+                                  struct ridge_weight_info *info);
+/* The tensor on the device, with the type of the file. */
+RIDGE_API ridge_tensor *ridge_weights_load(const ridge_weights *file, ridge_device *device,
+                                           const char *name);
+
+/* Metadata by key; false or NULL, without an error, if there is none of that kind. Text may contain
+ * zeros: its length, if wanted, says where it ends. */
+RIDGE_API const char *ridge_weights_text(const ridge_weights *file, const char *key,
+                                         size_t *length);
+RIDGE_API bool ridge_weights_integer(const ridge_weights *file, const char *key, int64_t *value);
+RIDGE_API bool ridge_weights_number(const ridge_weights *file, const char *key, double *value);
+/* Arrays of GGUF, such as the vocabulary: how many elements, and each as text or number. */
+RIDGE_API size_t ridge_weights_array(const ridge_weights *file, const char *key);
+RIDGE_API const char *ridge_weights_array_text(const ridge_weights *file, const char *key,
+                                               size_t index, size_t *length);
+RIDGE_API bool ridge_weights_array_number(const ridge_weights *file, const char *key, size_t index,
+                                          double *value);
+
+/* Writes a GGUF file, or safetensors if the path ends in ".safetensors". Values and tensors are
+ * added in any order; the file appears, whole, with ridge_weights_finish(), which ends the writer
+ * either way. Safetensors have only text as metadata and no quantized tensors. */
+typedef struct ridge_weights_writer ridge_weights_writer;
+RIDGE_API ridge_weights_writer *ridge_weights_create(const char *path);
+RIDGE_API bool ridge_weights_put_text(ridge_weights_writer *writer, const char *key,
+                                      const char *value);
+RIDGE_API bool ridge_weights_put_integer(ridge_weights_writer *writer, const char *key,
+                                         int64_t value);
+RIDGE_API bool ridge_weights_put_number(ridge_weights_writer *writer, const char *key,
+                                        double value);
+RIDGE_API bool ridge_weights_put_texts(ridge_weights_writer *writer, const char *key,
+                                       const char *const *values, size_t count);
+RIDGE_API bool ridge_weights_put_numbers(ridge_weights_writer *writer, const char *key,
+                                         const float *values, size_t count);
+RIDGE_API bool ridge_weights_put_integers(ridge_weights_writer *writer, const char *key,
+                                          const int32_t *values, size_t count);
+RIDGE_API bool ridge_weights_put(ridge_weights_writer *writer, const char *name,
+                                 ridge_tensor *tensor);
+RIDGE_API bool ridge_weights_finish(ridge_weights_writer *writer);
+RIDGE_API void ridge_weights_abandon(ridge_weights_writer *writer); /* accepts NULL */
 
 /* ---- Compiling --------------------------------------------------------------------------
  * A function of tensors, traced once and fused: chains of elementwise operations become one kernel,

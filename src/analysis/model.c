@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "trace/rank_select.h"
 #include "trace/writer.h"
 
 /* The smallest correlation id of the calls of each process: processes count on their own. */
@@ -289,12 +290,31 @@ static bool check_sums(const struct trace *trace, struct status *status) {
     return true;
 }
 
+/* The rank that a device belongs to; -1: several, or none. */
+static int64_t device_rank(const struct trace *trace, uint32_t device) {
+    int64_t only = -1;
+    for (uint32_t q = 1; q < trace->queue.count; q++) {
+        uint32_t process = trace->queue.process[q];
+        if (trace->queue.device[q] != device)
+            continue;
+        int64_t rank = process ? trace_process_rank(trace, process)
+                               : trace_session_rank(trace, trace->device_session[device]);
+        if (rank < 0 || (only >= 0 && rank != only))
+            return -1;
+        only = rank;
+    }
+    return only;
+}
+
 static bool add_device_key(struct model *model, uint32_t device, struct buffer *key,
                            struct status *status) {
     const struct trace *trace = model->trace;
     struct text label = trace_text(trace, trace->device.label[device]);
     size_t before = model->device_keys.count;
+    int64_t rank = model->has_ranks ? device_rank(trace, device) : -1;
     buffer_clear(key);
+    if (rank >= 0)
+        buffer_printf(key, "rank%lld:", (long long)rank);
     if (label.length)
         buffer_text(key, label);
     else
@@ -312,6 +332,7 @@ static bool add_device_key(struct model *model, uint32_t device, struct buffer *
 static bool name_devices(struct model *model, struct status *status) {
     struct buffer key = {0};
     uint32_t empty;
+    model->has_ranks = trace_has_ranks(model->trace);
     model->device_key =
         memory_allocate(model->trace->device.count, sizeof *model->device_key, status);
     bool ok = model->device_key && intern_add(&model->device_keys, TEXT(""), &empty, status);

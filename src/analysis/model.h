@@ -40,6 +40,7 @@ struct model {
     bool mixed_clocks; /* several recordings without a common clock: their times are not comparable
                         */
 
+    bool has_ranks; /* the trace has several ranks of a job */
     uint32_t recordings; /* sessions, without those that have only counters */
     bool no_timeline; /* activities have durations but no start times; see META_TIMELINE */
 
@@ -77,8 +78,9 @@ static inline int64_t model_range_end(const struct model *model, size_t range) {
 }
 /* Length of one recording's run. */
 int64_t model_session_wall(const struct model *model, uint32_t session);
-/* A distinct name for every device with activities: the source's name, with "@2" appended for a
- * device of the same name in the second recording. For other devices, the source's name. */
+/* A distinct name for every device with activities: the source's name; in a job of several ranks
+ * with the rank in front, "rank1:0"; with "@2" appended for a device of the same name in the second
+ * recording. For other devices, the source's name. */
 struct text model_device_key(const struct model *model, uint32_t device);
 
 /* The selected parts of a device's time: sorted, disjoint, non-empty windows. */

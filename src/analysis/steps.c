@@ -186,8 +186,8 @@ static bool find_repeated_ranges(const struct model *model, struct steps *steps,
 
 /* ---- the program's loop ---- */
 
-/* An iteration at the edge of the recording that has fewer calls than its neighbor, and not the same
- * calls as any other iteration. */
+/* An iteration at the edge of the recording that has fewer calls than its neighbor, and not the
+ * same calls as any other iteration. */
 static bool is_partial(const struct loop_turns *turns, size_t edge, size_t neighbor) {
     const struct loop_turn *turn = &turns->list[edge];
     for (size_t i = 0; i < turns->count; i++)

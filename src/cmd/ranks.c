@@ -2,14 +2,14 @@
  * many ranks fits into memory. */
 #include <string.h>
 
-#include "cmd/command.h"
+#include "cmd/ranks.h"
 #include "cmd/report.h"
 #include "cmd/terminal.h"
 #include "cmd/trace_files.h"
 #include "import/import.h"
 #include "report/job.h"
 
-static bool read_ranks(const struct trace_files *files, const struct import_options *options,
+static bool read_files(const struct trace_files *files, const struct import_options *options,
                        struct job *job, struct status *status) {
     struct progress *progress = progress_begin("reading", -1);
     bool ok = true;
@@ -31,6 +31,16 @@ static bool read_ranks(const struct trace_files *files, const struct import_opti
     return ok;
 }
 
+bool ranks_read(const char *const *arguments, unsigned count, bool skip_invalid, struct job *job,
+                struct status *status) {
+    struct import_options options = {.skip_invalid = skip_invalid};
+    struct trace_files files = {0};
+    bool ok = trace_files_find(arguments, count, &files, status) &&
+              read_files(&files, &options, job, status);
+    trace_files_finish(&files);
+    return ok;
+}
+
 static bool print_job(const struct job *job, bool as_json, struct output *output,
                       struct status *status) {
     struct job_report report;
@@ -46,9 +56,7 @@ static int run_ranks(const struct command_line *line) {
     unsigned count;
     const char *const *arguments = command_arguments(line, &count);
     static const struct format_suffix suffixes[] = {{".json", "json"}, {".txt", "text"}, {0}};
-    struct import_options options = {.skip_invalid = command_flag(line, "skip-invalid")};
     const char *format = command_flag(line, "json") ? "json" : command_format(line, suffixes);
-    struct trace_files files = {0};
     struct job job = {0};
     struct status status = {0};
     struct output output;
@@ -56,12 +64,10 @@ static int run_ranks(const struct command_line *line) {
         output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status);
     if (!ok)
         return command_fail(line, &status);
-    ok = trace_files_find(arguments, count, &files, &status) &&
-         read_ranks(&files, &options, &job, &status) &&
+    ok = ranks_read(arguments, count, command_flag(line, "skip-invalid"), &job, &status) &&
          print_job(&job, format && strcmp(format, "json") == 0, &output, &status);
     ok = output_close(&output, ok, &status);
     job_finish(&job);
-    trace_files_finish(&files);
     return ok ? 0 : command_fail(line, &status);
 }
 

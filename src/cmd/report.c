@@ -6,14 +6,17 @@
 
 #include "base/format.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "cmd/command.h"
 #include "cmd/terminal.h"
 #include "cmd/peaks_option.h"
 #include "cmd/report.h"
 #include "compare/diff.h"
 #include "import/import.h"
+#include "report/job.h"
 #include "report/report.h"
 #include "report/select.h"
+#include "trace/rank_select.h"
 
 static bool wants_color(const struct output *output) {
     const char *terminal = getenv("TERM"), *refused = getenv("NO_COLOR");
@@ -44,21 +47,48 @@ static bool write_report(const struct report *report, const char *format,
     return report_write_json(report, output, status);
 }
 
-bool report_open(struct opened_report *opened, const struct report_options *options,
-                 bool skip_invalid, struct status *status) {
+/* Replaces the trace by one with what belongs to a rank alone. */
+static bool select_rank(struct trace **trace, const char *given, struct status *status) {
+    int64_t rank;
+    char *name;
+    int fd;
+    if (!text_to_i64(text_of(given), &rank) || rank < 0)
+        return status_fail(status, STATUS_USAGE, "--rank takes the number of a rank, not '%s'",
+                           given);
+    if (!temporary_file(&name, &fd, status))
+        return false;
+    unlink(name);
+    memory_free(name);
+    struct trace *selected = NULL;
+    bool ok = trace_select_rank(*trace, rank, fd, status) &&
+              trace_open_fd(fd, "the selected rank", &selected, status);
+    close(fd);
+    if (ok) {
+        trace_close(*trace);
+        *trace = selected;
+    }
+    return ok;
+}
+
+static bool open_trace(const struct report_options *options, bool skip_invalid,
+                       struct trace **trace, struct status *status) {
     struct import_options import = {.skip_invalid = skip_invalid};
+    if (!import_open(options->trace_name, &import, trace, status))
+        return false;
+    if (!options->rank || select_rank(trace, options->rank, status))
+        return true;
+    trace_close(*trace);
+    return status_context(status, "%s", options->trace_name);
+}
+
+/* Asks all questions about opened->trace, which is closed on failure. */
+static bool build_report(struct opened_report *opened, const struct report_options *options,
+                         struct status *status) {
     struct report_options with_limits = *options;
     struct limits *given = NULL;
-    struct progress *progress = progress_begin("reading", -1);
-    if (!import_open(options->trace_name, &import, &opened->trace, status)) {
-        progress_end(progress);
-        return false;
-    }
     bool ok = peaks_option_find(opened->trace, &given, status);
     with_limits.given = given;
-    progress_say(progress, "analyzing");
     ok = ok && report_build(&opened->report, opened->trace, &with_limits, status);
-    progress_end(progress);
     opened->report.options.given = NULL; /* it has taken what it needs */
     memory_free(given);
     if (ok)
@@ -67,6 +97,16 @@ bool report_open(struct opened_report *opened, const struct report_options *opti
         status_context(status, "%s", options->trace_name);
     trace_close(opened->trace);
     return false;
+}
+
+bool report_open(struct opened_report *opened, const struct report_options *options,
+                 bool skip_invalid, struct status *status) {
+    struct progress *progress = progress_begin("reading", -1);
+    bool ok = open_trace(options, skip_invalid, &opened->trace, status);
+    progress_say(progress, "analyzing");
+    ok = ok && build_report(opened, options, status);
+    progress_end(progress);
+    return ok;
 }
 
 void report_close(struct opened_report *opened) {
@@ -139,17 +179,50 @@ static bool print_both(const struct report_options *options, const char *second,
     return ok;
 }
 
+/* Whether nothing is asked of a job but how it does. */
+static bool is_overview(const struct report_options *options, const char *format,
+                        const struct report_style *style) {
+    return is_text(format) && !options->rank && !options->device && !options->range &&
+           !options->steps && !options->window && !style->full && !style->sections;
+}
+
+static bool print_job(struct trace *trace, const char *name, struct output *output,
+                      struct status *status) {
+    struct job job = {0};
+    struct job_report report;
+    bool ok = job_add(&job, trace, name, status) && job_join(&job, status) &&
+              job_report_build(&report, &job, status);
+    if (ok) {
+        output_printf(output, "%s\n", name);
+        ok = job_report_text(&report, terminal_columns(output), output, status);
+        output_printf(output, "\n--rank N reports one rank; --full reports all devices.\n");
+        job_report_finish(&report);
+    }
+    job_finish(&job);
+    return ok;
+}
+
 static bool print_one(const struct report_options *options, const char *format,
                       const struct report_style *style, bool skip_invalid, struct output *output,
                       struct status *status) {
     struct opened_report opened;
-    if (!report_open(&opened, options, skip_invalid, status))
+    struct progress *progress = progress_begin("reading", -1);
+    bool ok = open_trace(options, skip_invalid, &opened.trace, status);
+    bool is_job = ok && is_overview(options, format, style) && trace_has_ranks(opened.trace);
+    progress_say(progress, "analyzing");
+    ok = ok && (is_job || build_report(&opened, options, status));
+    progress_end(progress);
+    if (!ok)
         return false;
     bool paged = is_text(format) && !output->path && pager_start();
-    bool ok = report_print(&opened.report, format, style, output, status);
+    ok = is_job ? print_job(opened.trace, options->trace_name, output, status)
+                : report_print(&opened.report, format, style, output, status);
     if (paged)
         ok = output_flush(output, status) && ok;
-    report_close(&opened);
+    if (is_job)
+        trace_close(opened.trace);
+    else
+        report_close(&opened);
     return ok;
 }
 
@@ -197,6 +270,7 @@ static int run_report(const struct command_line *line) {
     struct report_options options = {
         .trace_name = traces[0],
         .device = command_value(line, "device"),
+        .rank = command_value(line, "rank"),
         .range = command_value(line, "range"),
         .steps = command_value(line, "steps"),
         .window = command_value(line, "window"),
@@ -230,6 +304,7 @@ static const struct command_option options[] = {
     {"by", 0, "line|kernel", "print one table only: the program's lines, or the kernels"},
     {"full", 0, NULL, "print every part"},
     {"device", 'd', "LABEL", "only this device, as the report names it"},
+    {"rank", 0, "N", "only this rank of a distributed job"},
     {"range", 'r', "NAME", "only what was launched inside ranges of this name"},
     {"steps", 's', "A-B",
      "only these steps, counted from 1; \"steady\": those after warm-up; \"all\": the whole run"},
@@ -267,6 +342,8 @@ const struct command command_report = {
         "intersection.\n\n"
         "A range or step is host time. Its window on a device extends from the first to the last "
         "activity launched in it.\n\n"
+        "Of a trace with several ranks of a job the text report is that of the job, as by 'ridge "
+        "ranks'; --rank reports one of them.\n\n"
         "A page (-o FILE.html) is one file that opens in any current browser without a network. "
         "With two traces it shows both on one time axis.\n\n"
         "On a terminal the text goes through $PAGER.",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "cmd/ranks.h"
 #include "cmd/report.h"
 #include "cmd/terminal.h"
 #include "report/whatif.h"
@@ -117,6 +118,7 @@ static bool print(const struct whatif *whatif, const char *format, struct output
 
 static int run_whatif(const struct command_line *line) {
     struct status status = {0};
+    unsigned count;
     struct report_options options = {
         .trace_name = command_arguments(line, NULL)[0],
         .device = command_value(line, "device"),
@@ -132,7 +134,18 @@ static int run_whatif(const struct command_line *line) {
     struct opened_report opened;
     struct output output;
     const char *format = command_flag(line, "json") ? "json" : command_value(line, "format");
-    if (!parse_changes(line, &whatif, &status) || !select_check(&options, &status) ||
+    if (!parse_changes(line, &whatif, &status))
+        return command_fail(line, &status);
+    if (whatif_is_of_job(line)) {
+        if (whatif.count || command_flag(line, "all"))
+            return command_usage(line, "--no-straggler, --comm, --overlap-comm and --link are "
+                                       "about a job; give no other change beside them");
+        return whatif_job(line);
+    }
+    if (command_arguments(line, &count), count > 1)
+        return command_usage(line, "several traces are those of the ranks of a job: add "
+                                   "--no-straggler, --comm, --overlap-comm or --link");
+    if (!select_check(&options, &status) ||
         !output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status))
         return command_fail(line, &status);
     bool ok = report_open(&opened, &options, command_flag(line, "skip-invalid"), &status);
@@ -166,6 +179,11 @@ static const struct command_option options[] = {
      "remove host code of this name, or the most expensive, from the loop"},
     {"full-clock", 0, NULL, "run at the device's full clock"},
     {"batch", 0, "N", "process N times as much per step, in N times fewer steps"},
+    {"no-straggler", 0, "[=RANK]",
+     "of a job: the rank that costs most, or this one, as fast as the others"},
+    {"comm", 0, "2x", "of a job: transfers this many times as fast"},
+    {"overlap-comm", 0, NULL, "of a job: communication delays only the end of each step"},
+    {"link", 0, "400G", "of a job: transfers at this many bits per second"},
     {"device", 'd', "LABEL", "only this device, as the report names it"},
     {"range", 'r', "NAME", "only what was launched inside ranges of this name"},
     {"steps", 's', "A-B",
@@ -195,13 +213,17 @@ const struct command command_whatif = {
         "A NAME with * or ? is a pattern for whole names; otherwise it matches a part of them.\n\n"
         "The whole run is replayed. The time is that of the part that the verdict of ridge report "
         "is about: the steady steps if the run has at least three steps, else the whole run. "
-        "--steps all selects the whole run; --range, --steps and --window another part.",
+        "--steps all selects the whole run; --range, --steps and --window another part.\n\n"
+        "--no-straggler, --comm, --overlap-comm and --link replay all ranks of a distributed job "
+        "together, from the first collective that they share to the last: TRACE is then as for "
+        "'ridge ranks', a trace with several ranks, several traces or a folder.",
     .examples = "ridge whatif run.ridge --all\twhat would help most?\n"
                 "ridge whatif run.ridge --graph\tlaunches as graphs\n"
                 "ridge whatif run.ridge --no-sync --fuse\tboth, and each alone\n"
+                "ridge whatif traces/ --no-straggler --comm 2x\ta job\n"
                 "ridge whatif run.ridge --faster '*gemm*=2x' --steps steady\tone kernel, one part",
     .options = options,
     .arguments_min = 1,
-    .arguments_max = 1,
+    .arguments_max = 100000,
     .run = run_whatif,
 };

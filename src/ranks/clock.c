@@ -10,9 +10,11 @@
  * The offset is a line over time: offset + drift * time. A line that violates no bound is possible.
  * For a given drift the possible offsets lie between the highest lower bound, which is convex in
  * the drift, and the lowest upper bound, which is concave; so the widest place and the extremes at
- * a given time are found by searches over the drift. The line chosen is the one in the middle of
- * the widest place. Its error bound is the distance to the farthest possible line, at the start or
- * the end of the run: it holds whenever the true clock runs straight.
+ * a given time are found by searches over the drift.
+ *
+ * Collectives that depend on all ranks end nearly at the same time everywhere. Of the possible
+ * lines the one closest to that is chosen. Its error bound is the distance to the farthest possible
+ * line, at the start or the end of the run: it holds whenever the true clock runs straight.
  */
 #include <float.h>
 #include <math.h>
@@ -34,6 +36,8 @@ struct bound {
 struct bounds {
     struct bound *lower, *upper;
     size_t lower_count, upper_count, lower_capacity, upper_capacity;
+    struct bound *ends; /* the offset at which an operation ends on both clocks at once */
+    size_t end_count, end_capacity;
     int64_t origin;
     double first, last; /* of the run, from the origin */
     double slack;       /* error of the aligned times that the bounds come from */
@@ -134,6 +138,13 @@ static bool add_bounds(const struct job *job, struct bounds *bounds, size_t refe
         struct extremes here = extremes_of(job, collective, other, false);
         if (!there.known || !here.known)
             continue;
+        if (collective->dependence == DEPENDS_ALL) {
+            if (!GROW(bounds->ends, &bounds->end_capacity, bounds->end_count + 1, status))
+                return false;
+            bounds->ends[bounds->end_count++] =
+                (struct bound){(double)(here.earliest_end - bounds->origin),
+                               (double)(here.earliest_end - there.earliest_end)};
+        }
         if (there.waits && here.is_awaited) {
             if (!GROW(bounds->lower, &bounds->lower_capacity, bounds->lower_count + 1, status))
                 return false;
@@ -264,6 +275,38 @@ static size_t keep_hull(struct bound *points, size_t count, double sign) {
     return kept;
 }
 
+static int by_offset(const void *a, const void *b) {
+    const struct bound *x = a, *y = b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* The medians of a third of the points. */
+static struct bound median_of(struct bound *points, size_t count) {
+    qsort(points, count, sizeof *points, by_time);
+    double time = points[count / 2].time;
+    qsort(points, count, sizeof *points, by_offset);
+    return (struct bound){time, points[count / 2].offset};
+}
+
+/* The possible line that is closest to simultaneous ends: through the medians of the first and the
+ * last third of them. */
+static void choose_line(struct bounds *bounds, double from, double until, struct job_clock *clock) {
+    size_t third = bounds->end_count / 3;
+    clock->offset =
+        (lowest_offset(bounds, clock->drift) + highest_offset(bounds, clock->drift)) / 2;
+    if (third == 0)
+        return;
+    qsort(bounds->ends, bounds->end_count, sizeof *bounds->ends, by_time);
+    struct bound first = median_of(bounds->ends, third);
+    struct bound last = median_of(bounds->ends + bounds->end_count - third, third);
+    double drift =
+        last.time > first.time ? (last.offset - first.offset) / (last.time - first.time) : 0;
+    clock->drift = fmin(fmax(drift, from), until);
+    double middle = (first.offset + last.offset) / 2 - clock->drift * (first.time + last.time) / 2;
+    clock->offset = fmin(fmax(middle, lowest_offset(bounds, clock->drift)),
+                         highest_offset(bounds, clock->drift));
+}
+
 static void solve(struct bounds *bounds, struct job_clock *clock, bool host_known) {
     clock->constraints = bounds->lower_count + bounds->upper_count;
     if (bounds->lower_count == 0 || bounds->upper_count == 0)
@@ -279,7 +322,7 @@ static void solve(struct bounds *bounds, struct job_clock *clock, bool host_know
     clock->state = CLOCK_SOLVED;
     clock->origin = bounds->origin;
     clock->drift = best;
-    clock->offset = (lowest_offset(bounds, best) + highest_offset(bounds, best)) / 2;
+    choose_line(bounds, from, until, clock);
     if (!host_known && room(bounds, 0) >= 0 && lowest_offset(bounds, 0) <= 0 &&
         highest_offset(bounds, 0) >= 0) {
         clock->state = CLOCK_CONSISTENT;
@@ -330,6 +373,7 @@ static bool solve_clock(struct job *job, size_t clock, double slack, struct stat
         solve(&bounds, &job->clocks[clock], job->clocks[clock].host != 0);
     memory_free(bounds.lower);
     memory_free(bounds.upper);
+    memory_free(bounds.ends);
     return ok;
 }
 

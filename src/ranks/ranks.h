@@ -184,9 +184,6 @@ bool job_add(struct job *job, struct trace *trace, const char *name, struct stat
 bool job_join(struct job *job, struct status *status);
 void job_finish(struct job *job);
 
-/* Whether the trace has several ranks. */
-bool job_has_ranks(const struct trace *trace);
-
 static inline struct text job_text(const struct job *job, uint32_t name) {
     return intern_text(&job->names, name);
 }

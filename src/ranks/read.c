@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/min_max.h"
 #include "ranks/ranks.h"
+#include "trace/rank_select.h"
 #include "trace/writer.h"
 
 #define NO_RANK UINT32_MAX
@@ -41,11 +42,6 @@ struct reading {
 static int64_t number_of(struct text text) {
     int64_t number;
     return text_to_i64(text, &number) && number >= 0 && number < INT32_MAX ? number : -1;
-}
-
-static int64_t session_number(const struct trace *trace, uint32_t session) {
-    int64_t number = number_of(trace_session_meta(trace, session, META_RANK));
-    return number >= 0 ? number : number_of(trace_session_meta(trace, session, META_FILE_RANK));
 }
 
 static bool name_of(struct reading *reading, struct text text, uint32_t *name) {
@@ -85,12 +81,10 @@ static bool find_rank(struct reading *reading, uint32_t session, int64_t number,
 static bool place_process(struct reading *reading, uint32_t process, bool *ranked) {
     const struct trace *trace = reading->trace;
     uint32_t session = trace->process_session[process];
-    int64_t number = number_of(trace_text(trace, trace->process.rank[process]));
+    int64_t number = trace_process_rank(trace, process);
+    uint32_t index;
     if (number < 0 && ranked[session])
         return true; /* the launcher */
-    if (number < 0)
-        number = session_number(trace, session);
-    uint32_t index;
     if (!find_rank(reading, session, number, &index))
         return false;
     struct rank *rank = &reading->job->ranks[index];
@@ -119,7 +113,7 @@ static bool place_processes(struct reading *reading) {
         for (size_t i = reading->first; i < reading->job->rank_count; i++)
             if (reading->job->ranks[i].clock == s)
                 only = only == NO_RANK ? (uint32_t)i : UINT32_MAX - 1;
-        if (only == NO_RANK && (ok = find_rank(reading, s, session_number(trace, s), &index)))
+        if (only == NO_RANK && (ok = find_rank(reading, s, trace_session_rank(trace, s), &index)))
             only = index; /* a recording without processes */
         reading->session_rank[s] = only == UINT32_MAX - 1 ? NO_RANK : only;
     }
@@ -324,11 +318,13 @@ static bool is_between_events(const struct rank *rank, int64_t time) {
            time < rank->events[rank->event_count - 1].end;
 }
 
+/* Functions of the interpreters, where they have symbols, or a line of Python that calls the
+ * collector. */
 static bool is_collector(const struct trace *trace, uint32_t stack) {
     for (unsigned depth = 0; stack && depth < 64; depth++, stack = trace->stack.parent[stack]) {
         struct text function = trace_text(trace, trace->stack.function[stack]);
-        if (text_find(function, "gc_collect") >= 0 || text_is(function, "collect") ||
-            text_find(function, "gen_collect") >= 0)
+        if (text_find(function, "gc_collect") >= 0 ||
+            text_find(trace_text(trace, trace->stack.source[stack]), "gc.collect(") >= 0)
             return true;
     }
     return false;
@@ -535,20 +531,6 @@ bool job_add(struct job *job, struct trace *trace, const char *name, struct stat
     memory_free(reading.stack_label);
     map_finish(&reading.parts);
     return ok;
-}
-
-bool job_has_ranks(const struct trace *trace) {
-    int64_t first = -1;
-    for (uint32_t p = 1; p < trace->process.count; p++) {
-        uint32_t session = trace->process_session[p];
-        int64_t number = number_of(trace_text(trace, trace->process.rank[p]));
-        if (number < 0)
-            number = session_number(trace, session);
-        if (number >= 0 && first >= 0 && number != first)
-            return true;
-        first = number >= 0 ? number : first;
-    }
-    return false;
 }
 
 void job_finish(struct job *job) {

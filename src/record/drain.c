@@ -17,7 +17,7 @@ enum {
     POLL_INTERVAL_MS = 100,
     GPU_POLL_DIVISOR = 2,   /* GPU counters are read at every second poll */
     LATE_RECORDS_MS = 1000, /* after --duration: records of earlier events may still arrive */
-    SESSION_END_MS = 3000,  /* a probe that has not ended by then does not respond */
+    SESSION_END_MS = 10000, /* a probe that has not ended by then does not respond */
     SESSION_POLL_NS = 5000000,
     RING_SLACK = 1 << 20, /* bytes by which --ring may be exceeded, so that trimming is rare */
 };
@@ -38,8 +38,7 @@ void drain_start(struct recording *recording, int64_t started) {
     recording->until =
         options->duration > 0 ? recording->from + (int64_t)(options->duration * 1e9) : INT64_MAX;
     recording->delayed = options->delay > 0;
-    recording->rows.from =
-        recording->delayed || options->attach ? recording->from : INT64_MIN;
+    recording->rows.from = recording->delayed || options->attach ? recording->from : INT64_MIN;
     recording->rows.until = recording->until;
     if (recording->perf && (recording->delayed || options->duration > 0 || options->attach))
         perf_set_window(recording->perf, recording->from, recording->until);
@@ -262,6 +261,9 @@ void drain_finish_sessions(struct recording *recording) {
         nanosleep(&(struct timespec){.tv_nsec = SESSION_POLL_NS}, NULL);
         drain_spool(recording);
     }
+    if (recording->reader && !sessions_have_ended(recording))
+        record_note(recording->summary, "the probe did not end in time: the last kernels and "
+                                        "copies may be missing");
 }
 
 void drain_end(struct recording *recording) {

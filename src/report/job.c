@@ -587,6 +587,5 @@ bool job_report_json(const struct job_report *report, struct output *output,
     json_key(&json, "collectives");
     ok = section_write_json(&section_collectives, report, &json, status) && ok;
     json_end_object(&json);
-    output_printf(output, "\n");
     return ok;
 }

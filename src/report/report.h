@@ -42,6 +42,7 @@ enum { STEADY_STEPS_MIN = 3 };
 struct report_options {
     const char *trace_name;     /* as the user gave it */
     const char *device;         /* label of the one device to report on; NULL: all that worked */
+    const char *rank;           /* number of the one rank of a job to report on; NULL: all */
     const char *range;          /* NULL: the whole run */
     const char *steps;          /* "A-B", "A", "steady" or "all"; steps count from 1; or "FILE:LINE"
                                    of a loop, whose steady iterations are then meant */

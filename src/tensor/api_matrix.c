@@ -149,7 +149,7 @@ static bool build_quantized(struct builder *build, const struct operation *opera
     enum ridge_dtype plain = op == OP_QUANTIZE ? x->dtype : dtype;
     if (!dtype_is_quantized(packed) || !dtype_is_float(plain))
         return status_fail(build->status, STATUS_USAGE,
-                           "it converts between a float type and q8_0 or q4_k, not from %s to %s",
+                           "it converts between a float type and a quantized one, not from %s to %s",
                            ridge_dtype_name(x->dtype), ridge_dtype_name(dtype));
     int64_t block = dtype_block(packed);
     if (x->view.rank == 0 || x->view.sizes[x->view.rank - 1] % block != 0)

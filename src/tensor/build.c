@@ -267,6 +267,27 @@ static bool check_matmul_types(struct tensor *a, struct tensor *b, struct status
     return true;
 }
 
+/* The transpose of a quantized [n, k] whose blocks no product reads, as floats. */
+static struct tensor *plain_weight(struct builder *build, struct tensor *b,
+                                   enum ridge_dtype dtype) {
+    struct view stored = b->view, turned;
+    stored.sizes[0] = b->view.sizes[1];
+    stored.sizes[1] = b->view.sizes[0];
+    stored.strides[0] = stored.sizes[1];
+    stored.strides[1] = 1;
+    struct tensor *whole = build_view(build, b, &stored);
+    struct tensor *floats =
+        whole ? build_kernel(build, OP_DEQUANTIZE, dtype, &stored, &whole, 1, NULL) : NULL;
+    if (!floats)
+        return NULL;
+    turned = floats->view;
+    turned.sizes[0] = stored.sizes[1];
+    turned.sizes[1] = stored.sizes[0];
+    turned.strides[0] = 1;
+    turned.strides[1] = stored.sizes[1];
+    return build_view(build, floats, &turned);
+}
+
 /* The operand with the batch axes of the result, as a storage that one batch stride walks. */
 static struct tensor *matmul_operand(struct builder *build, struct tensor *x, unsigned rank,
                                      const int64_t *sizes) {
@@ -310,6 +331,9 @@ struct tensor *build_matmul(struct builder *build, struct tensor *a, struct tens
     if (a->view.rank < 2 || b->view.rank < 2)
         return multiply_vectors(build, a, b);
     if (!check_matmul_types(a, b, build->status))
+        return NULL;
+    if (dtype_is_quantized(b->dtype) && !dtype_has_products(b->dtype) &&
+        !(b = plain_weight(build, b, a->dtype)))
         return NULL;
     int64_t m = a->view.sizes[a->view.rank - 2], k = a->view.sizes[a->view.rank - 1];
     int64_t n = b->view.sizes[b->view.rank - 1];

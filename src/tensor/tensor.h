@@ -127,9 +127,6 @@ size_t tensor_byte_offset(enum ridge_dtype dtype, int64_t offset);
 static inline bool dtype_is_float(enum ridge_dtype dtype) {
     return dtype <= RIDGE_BF16;
 }
-static inline bool dtype_is_quantized(enum ridge_dtype dtype) {
-    return dtype == RIDGE_Q8_0 || dtype == RIDGE_Q4_K;
-}
 /* Whether there is such a dtype. */
 bool dtype_check(enum ridge_dtype dtype, const char *name);
 

@@ -96,6 +96,30 @@ for step in range(8):
 EOF
 { record -o t.ridge -- python3 killed.py "$TESTS/fixtures"; } 2> /dev/null
 "$RIDGE" report t.ridge --section steps | grep -E '^Steps|within' | sed 's/, found.*//'
+echo "- attached to a running program"
+cat > running.py << 'EOF'
+import os, sys, time
+sys.path.insert(0, sys.argv[1])
+import lines
+turns = 0
+while not os.path.exists("stop"):
+    lines.go(lines.kernel, lines.line(), *lines.rest)
+    time.sleep(0.001)
+    turns += 1
+print("right" if lines.counter.value and turns > 10 else "wrong")
+EOF
+RIDGE_CUPTI=$PWD/lib/libcuda.so.1 LD_LIBRARY_PATH=$PWD/lib python3 running.py "$TESTS/fixtures" &
+program=$!
+sleep 0.5
+scope=$(cat /proc/sys/kernel/yama/ptrace_scope 2> /dev/null || echo 0)
+for i in 1 2 3; do
+    [ "$scope" = 0 ] || [ "$(id -u)" = 0 ] || { echo 1,0 && continue; } # ptrace is restricted
+    record -p $program --duration 0.5 -o t.ridge
+    "$RIDGE" query t.ridge "SELECT count(*) > 0, count(*) - count(s.line = k.grid_x OR NULL) FROM kernel k
+        JOIN call c ON c.id = k.launch JOIN stack s ON s.id = c.stack" --format csv | tail -n 1
+done
+touch stop
+wait $program
 echo "- without them"
 record --python-lines off -o t.ridge -- python3 "$TESTS/fixtures/lines.py" plain > /dev/null
 "$RIDGE" query t.ridge "SELECT count(*) FROM call WHERE stack IS NOT NULL" --format csv | tail -n 1

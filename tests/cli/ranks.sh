@@ -22,6 +22,24 @@ $RIDGE merge job -o job.ridge
 $RIDGE ranks job.ridge --json | head -34
 $RIDGE query job.ridge "SELECT key, value FROM meta WHERE key IN ('rank', 'source.rank') ORDER BY 1, 2"
 
+echo '-- the report is that of the job; one rank on request'
+$RIDGE report job.ridge | sed -n '1,4p;$p'
+$RIDGE report job.ridge --rank 1 --section account | head -20
+$RIDGE report job.ridge --section account | grep -a 'H100)'
+$RIDGE report job.ridge --rank 7
+$RIDGE report job.ridge --rank x
+
+echo '-- predictions'
+$RIDGE whatif job --no-straggler
+$RIDGE whatif job.ridge --no-straggler=0
+$RIDGE whatif job.ridge --comm 2x
+$RIDGE whatif job.ridge --link 400G --json
+$RIDGE whatif job.ridge --overlap-comm
+$RIDGE whatif job.ridge --comm fast
+$RIDGE whatif job.ridge --link 400Z
+$RIDGE whatif job.ridge --comm 2x --graph
+$RIDGE whatif job.ridge job.ridge
+
 echo '-- a rank is missing'
 sed -i 's/"world_size": 2/"world_size": 4/' job/rank1.json
 $RIDGE merge job -o four.ridge

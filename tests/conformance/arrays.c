@@ -38,6 +38,8 @@ struct array array_read(ridge_tensor *tensor) {
     enum ridge_dtype dtype = ridge_tensor_dtype(tensor);
     if (dtype == RIDGE_Q4_K || dtype == RIDGE_Q8_0)
         numbers_dequantize(dtype, data, array.count, array.values);
+    else if (dtype > RIDGE_Q4_K) /* scripts/check-quants checks this against gguf */
+        return array_read(ridge_dequantize(tensor, RIDGE_F32));
     else
         numbers_decode(dtype, data, array.count, array.values);
     return array;

@@ -15,7 +15,7 @@ static void check_embedding(enum ridge_dtype dtype, enum layout layout, int64_t 
     if (!case_begin("embedding %s %s width %lld", ridge_dtype_name(dtype), layout_name(layout),
                     (long long)width))
         return;
-    bool quantized = dtype == RIDGE_Q8_0 || dtype == RIDGE_Q4_K;
+    bool quantized = dtype >= RIDGE_Q8_0;
     enum ridge_dtype gives = quantized ? RIDGE_F32 : dtype;
     struct array table = array_noise(gives, SIZES(100, width), 0, 200, 41);
     struct array places = array_make(SIZES(3, 4));

@@ -175,7 +175,62 @@ static void check_linear(enum ridge_dtype dtype, enum ridge_dtype weights_type, 
     case_end();
 }
 
+/* The types without products of their own: how far weights move, relative to the largest of the
+ * block, and a product that dequantizes. scripts/check-quants compares bytes with gguf's. */
+static const struct {
+    enum ridge_dtype dtype;
+    double step; /* of the levels, in units of the largest magnitude */
+} others[] = {
+    {RIDGE_Q4_0, 1 / 8.0},  {RIDGE_Q4_1, 2 / 15.0}, {RIDGE_Q5_0, 1 / 16.0},
+    {RIDGE_Q5_1, 2 / 31.0}, {RIDGE_Q2_K, 2 / 3.0},  {RIDGE_Q3_K, 1 / 4.0},
+    {RIDGE_Q5_K, 2 / 31.0}, {RIDGE_Q6_K, 1 / 32.0}, {RIDGE_IQ4_XS, 24 / 127.0},
+};
+
+static void check_other(enum ridge_dtype dtype, double step, enum ridge_dtype from) {
+    if (!case_begin("quantize %s to %s and back, and a product", ridge_dtype_name(from),
+                    ridge_dtype_name(dtype)))
+        return;
+    struct array w = array_noise(from, SIZES(6, 512), -1, 1, 71);
+    for (int64_t i = 0; i < w.count; i++) /* blocks of several sizes, one of them zeros */
+        w.values[i] = number_round(from, w.values[i] * (double[]){1, 1e-2, 40, 0, 2, 1}[i / 512]);
+    ridge_tensor *packed = ridge_quantize(array_tensor(&w, from, PADDED), dtype);
+    ridge_tensor *back = ridge_dequantize(packed, RIDGE_F32);
+    double *slack = case_memory((size_t)w.count, sizeof *slack);
+    for (int64_t i = 0; i < w.count; i++) {
+        double greatest = 0;
+        for (int j = 0; j < 256; j++)
+            greatest = fmax(greatest, fabs(w.values[i / 256 * 256 + j]));
+        /* Half a step, or a whole one at the clamped end; scales are rounded too. */
+        slack[i] = greatest * step * 1.4;
+    }
+    expect_array(back, RIDGE_F32, &w, 0, slack);
+    struct array plain = array_read(back), x = array_noise(from, SIZES(3, 512), -1, 1, 72);
+    if (plain.values) {
+        struct array y = array_make(SIZES(3, 6));
+        double *sums = case_memory((size_t)y.count, sizeof *sums);
+        double unit = from == RIDGE_F32 ? 0 : from == RIDGE_F16 ? 0x1p-11 : 0x1p-8;
+        for (int64_t i = 0; i < y.count; i++)
+            for (int64_t k = 0; k < 512; k++) {
+                double term = x.values[i / 6 * 512 + k] * plain.values[i % 6 * 512 + k];
+                y.values[i] += term;
+                sums[i] += fabs(term) * (16 * 0x1p-24 + unit);
+            }
+        expect_array(
+            ridge_linear(array_tensor(&x, from, CONTIGUOUS), packed, NULL, RIDGE_ACTIVATION_NONE),
+            from, &y, 2, sums);
+    }
+    case_end();
+}
+
+static void check_others(void) {
+    for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++)
+        for (unsigned t = 0; t < (session.quick ? 1 : 3); t++)
+            if (!session.quick || i % 4 == 3)
+                check_other(others[i].dtype, others[i].step, floats[t]);
+}
+
 void check_quantized(void) {
+    check_others();
     static const enum ridge_dtype quantized[] = {RIDGE_Q8_0, RIDGE_Q4_K};
     static const int64_t rows[] = {1, 2, 3, 8, 9, 33};
     for (unsigned t = 0; t < (session.quick ? 1 : 3); t++)

@@ -236,7 +236,7 @@ struct by_hand row_by_hand(const struct row *row) {
 /* ---- Rules and bounds ---- */
 
 bool row_takes(const struct row *row, enum ridge_dtype dtype) {
-    if (dtype == RIDGE_Q8_0 || dtype == RIDGE_Q4_K)
+    if (dtype >= RIDGE_Q8_0)
         return false;
     return is_float(dtype) ? row->rule != RULE_LOGIC : row->rule != RULE_FLOAT;
 }

@@ -183,9 +183,9 @@ cuda_replay() {
 # attach COUNT PROGRAM [ARGUMENT...]: records a running program COUNT times; it ends as without that, and
 # keeps no thread, descriptor or mapping of a recording. The first one loads the probe.
 attach() {
-    local times=$1 i k pid facts first=
+    local times=$1 i k pid facts maps first=
     shift
-    attached_to() { echo "$(ls "/proc/$pid/task" | wc -l) $(ls "/proc/$pid/fd" | wc -l) $(wc -l < "/proc/$pid/maps")"; }
+    attached_to() { echo "$(ls "/proc/$pid/task" | wc -l) $(ls "/proc/$pid/fd" | wc -l) $(grep -c ridge-spool "/proc/$pid/maps")"; }
     RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib "$@" 2>&1 &
     pid=$!
     sleep 0.5
@@ -198,8 +198,10 @@ attach() {
             [ "${facts%% *}" = 5 ] && break
             sleep 0.1
         done
-        [ -n "$first" ] || first=$facts
-        [ "$facts" = "$first" ] || { echo "threads, descriptors and mappings: $facts, not $first"; break; }
+        [ -n "$first" ] || first=$facts maps=$(wc -l < "/proc/$pid/maps")
+        [ "$facts" = "$first" ] || { echo "threads, descriptors and mapped spools: $facts, not $first"; break; }
+        # the program's own allocator splits some
+        [ "$(wc -l < "/proc/$pid/maps")" -le $((maps + 8)) ] || { echo "$(wc -l < "/proc/$pid/maps") mappings, not $maps"; break; }
     done
     kill -TERM $pid
     wait $pid && [ $i = $times ] || { echo "status $?, $i times"; return 1; }
@@ -318,6 +320,8 @@ else
         skip "attaching: a sanitizer's runtime is not in the program"
     elif [ "$(uname -m)" != x86_64 ] && [ "$(uname -m)" != aarch64 ]; then
         skip "attaching: not for this processor"
+    elif [ "$(id -u)" != 0 ] && [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2> /dev/null || echo 0)" != 0 ]; then
+        skip "attaching: ptrace is restricted"
     else
         check "attaching to a program with CUDA" attached_cuda
         check "attaching to a program without CUDA" attached_cpu

@@ -11,7 +11,7 @@ enum { THREADS = 256, BLOCKS_PER_UNIT = 16 };
 
 /* Threads to a block of weights. */
 static int64_t threads_of(enum ridge_dtype type) {
-    return type == RIDGE_Q4_K ? 32 : 8;
+    return type == RIDGE_Q4_K ? 32 : type == RIDGE_Q8_0 ? 8 : dtype_block(type);
 }
 
 bool source_dequantize(const struct quantize_work *work, const struct device_capabilities *device,
@@ -32,7 +32,6 @@ bool source_dequantize_code(const struct kernel_spec *spec,
                             const struct device_capabilities *device,
                             struct kernel_generated *generated, struct status *status) {
     enum ridge_dtype from = (enum ridge_dtype)spec->types[0], to = (enum ridge_dtype)spec->types[1];
-    bool q4 = from == RIDGE_Q4_K;
     if (!source_is_quantized(from) || !source_is_float(to))
         return status_fail(status, STATUS_USAGE, "%s cannot be dequantized to %s",
                            ridge_dtype_name(from), ridge_dtype_name(to));
@@ -42,7 +41,7 @@ bool source_dequantize_code(const struct kernel_spec *spec,
     buffer_printf(out, "#define STORE(p, i, x) STORE_%s(p, i, x)\n", source_type_name(to));
     source_define(out, "PER_BLOCK", (long)threads_of(from));
     source_define(out, "BLOCK_WEIGHTS", (long)dtype_block(from));
-    source_define(out, "BLOCK_BYTES", q4 ? 144 : 34);
+    source_define(out, "BLOCK_BYTES", (long)ridge_dtype_bytes(from, dtype_block(from)));
     struct source_parameter buffers[] = {
         {.name = "x", .dtype = from},
         {.name = "result", .dtype = to, .stored = true},
@@ -56,7 +55,11 @@ bool source_dequantize_code(const struct kernel_spec *spec,
     };
     source_kernel_begin(out, device, &kernel);
     source_kernel_body(out, device, &kernel);
+    if (!dtype_has_products(from)) {
+        source_section(out, embedded_dequantize_cl, "elements");
+        return true;
+    }
     source_section(out, embedded_dequantize_cl, "loop");
-    source_section(out, embedded_dequantize_cl, q4 ? "q4_k" : "q8_0");
+    source_section(out, embedded_dequantize_cl, from == RIDGE_Q4_K ? "q4_k" : "q8_0");
     return true;
 }

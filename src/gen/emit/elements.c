@@ -4,8 +4,10 @@
 #include "gen/emit/weights.h"
 
 static const char *const type_names[RIDGE_DTYPES] = {
-    [RIDGE_F32] = "F32", [RIDGE_F16] = "F16",   [RIDGE_BF16] = "BF16", [RIDGE_I32] = "I32",
-    [RIDGE_U8] = "U8",   [RIDGE_Q8_0] = "Q8_0", [RIDGE_Q4_K] = "Q4_K",
+    [RIDGE_F32] = "F32",   [RIDGE_F16] = "F16",   [RIDGE_BF16] = "BF16", [RIDGE_I32] = "I32",
+    [RIDGE_U8] = "U8",     [RIDGE_Q8_0] = "Q8_0", [RIDGE_Q4_K] = "Q4_K", [RIDGE_Q4_0] = "Q4_0",
+    [RIDGE_Q4_1] = "Q4_1", [RIDGE_Q5_0] = "Q5_0", [RIDGE_Q5_1] = "Q5_1", [RIDGE_Q2_K] = "Q2_K",
+    [RIDGE_Q3_K] = "Q3_K", [RIDGE_Q5_K] = "Q5_K", [RIDGE_Q6_K] = "Q6_K", [RIDGE_IQ4_XS] = "IQ4_XS",
 };
 
 const char *source_type_name(enum ridge_dtype type) {

@@ -2,6 +2,7 @@
 #ifndef RIDGE_GEN_EMIT_ELEMENTS_H
 #define RIDGE_GEN_EMIT_ELEMENTS_H
 
+#include "gen/dtype.h"
 #include "gen/kernel.h"
 #include "gen/emit/dialect.h"
 
@@ -23,7 +24,7 @@ static inline bool source_is_float(enum ridge_dtype type) {
     return type == RIDGE_F32 || type == RIDGE_F16 || type == RIDGE_BF16;
 }
 static inline bool source_is_quantized(enum ridge_dtype type) {
-    return type == RIDGE_Q8_0 || type == RIDGE_Q4_K;
+    return dtype_is_quantized(type);
 }
 
 /* Blocks of `threads` threads along x, at least one, at most the launch limit. Kernels use

@@ -7,8 +7,37 @@
 #include "gen/backends.h"
 #include "gen/emit/elements.h"
 #include "gen/emit/kernel_file.h"
+#include "gen/emit/weights.h"
+#include "gen/quant_types.h"
 
-extern const unsigned char embedded_quantize_cl[];
+extern const unsigned char embedded_quantize_cl[], embedded_quantize_blocks_cl[];
+
+static const struct quant_type {
+    const char *kind;
+    long levels, part, multiples;
+} quant_types[RIDGE_DTYPES] = {
+#define ROW(NAME, kind, levels, part, multiples, weights, bytes)                                   \
+    [RIDGE_##NAME] = {#kind, levels, part, multiples},
+    QUANT_TYPES(ROW)
+#undef ROW
+};
+
+/* The macros of the types that one thread to a block makes. */
+static void define_blocks(struct buffer *out, enum ridge_dtype to) {
+    const struct quant_type *type = &quant_types[to];
+    buffer_printf(out, "#define QUANTIZE_%s 1\n", type->kind);
+    source_define(out, "LEVELS", type->levels);
+    source_define(out, "PART", type->part);
+    source_define(out, "MULTIPLES", type->multiples);
+    source_define(out, "WEIGHTS", (long)dtype_block(to));
+    source_define(out, "BYTES", (long)ridge_dtype_bytes(to, dtype_block(to)));
+    buffer_string(out, "#define FOR_EACH(e, count) for (INT64 e = CAST(INT64, BLOCK_X) * THREADS_X "
+                       "+ THREAD_X; e < (count); e += CAST(INT64, GRID_X) * THREADS_X)\n");
+    if (to == RIDGE_IQ4_XS) {
+        source_define(out, "QUANTIZE_LEVELS", 1);
+        source_weights(out, to);
+    }
+}
 
 enum { Q8_0_THREADS = 128, Q4_K_THREADS = 128, BLOCKS_PER_UNIT = 32 };
 
@@ -39,6 +68,8 @@ bool source_quantize_code(const struct kernel_spec *spec, const struct device_ca
     source_element_macros(out, from);
     if (q4)
         source_section(out, embedded_quantize_cl, "q4_k_macros");
+    if (quant_types[to].kind)
+        define_blocks(out, to);
     struct source_parameter buffers[] = {
         {.name = "x", .dtype = from},
         {.name = "result", .dtype = to, .stored = true},
@@ -58,7 +89,9 @@ bool source_quantize_code(const struct kernel_spec *spec, const struct device_ca
         source_section(out, embedded_quantize_cl, "q4_k_fit");
         source_section(out, embedded_quantize_cl, "q4_k_store");
     } else {
-        source_section(out, embedded_quantize_cl, "q8_0");
+        bool blocks = quant_types[to].kind != NULL;
+        source_section(out, blocks ? embedded_quantize_blocks_cl : embedded_quantize_cl,
+                       blocks ? "body" : "q8_0");
     }
     return true;
 }

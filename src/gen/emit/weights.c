@@ -7,5 +7,6 @@ extern const unsigned char embedded_weights_h[];
 
 void source_weights(struct buffer *out, enum ridge_dtype type) {
     source_section(out, embedded_weights_h, "half");
-    source_section(out, embedded_weights_h, type == RIDGE_Q8_0 ? "q8_0" : "q4_k");
+    source_section(out, embedded_weights_h, "packed");
+    source_section(out, embedded_weights_h, ridge_dtype_name(type));
 }

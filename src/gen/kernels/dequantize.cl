@@ -35,3 +35,13 @@ for (INT64 e = CAST(INT64, BLOCK_X) * THREADS_X + THREAD_X; e < scalars.v[0] * P
     }
 }
 }
+
+// section: elements
+// Any type, an element at a time.
+INT64 stride = CAST(INT64, GRID_X) * THREADS_X;
+for (INT64 e = CAST(INT64, BLOCK_X) * THREADS_X + THREAD_X; e < scalars.v[0] * BLOCK_WEIGHTS;
+     e += stride) {
+    float value = LOAD(x, e);
+    STORE(result, e, value);
+}
+}

@@ -15,10 +15,6 @@ struct embedding_plan {
 
 enum { UNIT_BYTES = 64 * 1024 }; /* of the result */
 
-static bool is_quantized(enum ridge_dtype type) {
-    return type == RIDGE_Q8_0 || type == RIDGE_Q4_K;
-}
-
 static dequantize_function *const dequantizers[] = SIMD_ROWS(dequantize_blocks);
 
 static void look_up(const struct native_call *call) {
@@ -26,7 +22,8 @@ static void look_up(const struct native_call *call) {
     const char *table = call->buffers[0];
     const int32_t *indices = call->buffers[1];
     enum ridge_dtype type = (enum ridge_dtype)plan->type;
-    dequantize_function *dequantize = is_quantized(type) ? dequantizers[simd_best()->index] : NULL;
+    dequantize_function *dequantize =
+        dtype_is_quantized(type) ? dequantizers[simd_best()->index] : NULL;
     size_t begin, end;
     while (native_take(call, 1, &begin, &end)) {
         int64_t first = (int64_t)begin * plan->unit_rows;
@@ -48,7 +45,7 @@ static void look_up(const struct native_call *call) {
 bool native_embedding(const struct embedding_work *work, const struct device_capabilities *device,
                       struct kernel_request *request, struct status *status) {
     (void)device, (void)status;
-    bool quantized = is_quantized(work->type);
+    bool quantized = dtype_is_quantized(work->type);
     struct embedding_plan plan = {
         .type = work->type,
         .rows = work->rows,

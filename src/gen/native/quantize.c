@@ -3,6 +3,7 @@
 #include "gen/native/quantize.h"
 
 #include "gen/backends.h"
+#include "gen/dtype.h"
 
 static bool request_blocks(const struct quantize_work *work, enum kernel_family family,
                            enum ridge_dtype quantized, int64_t unit_blocks,
@@ -21,15 +22,15 @@ static bool request_blocks(const struct quantize_work *work, enum kernel_family 
 bool native_quantize(const struct quantize_work *work, const struct device_capabilities *device,
                      struct kernel_request *request, struct status *status) {
     (void)device, (void)status;
-    return request_blocks(work, KERNEL_QUANTIZE, work->to, work->to == RIDGE_Q4_K ? 16 : 512,
+    return request_blocks(work, KERNEL_QUANTIZE, work->to, dtype_block(work->to) == 256 ? 16 : 512,
                           request);
 }
 
 bool native_dequantize(const struct quantize_work *work, const struct device_capabilities *device,
                        struct kernel_request *request, struct status *status) {
     (void)device, (void)status;
-    return request_blocks(work, KERNEL_DEQUANTIZE, work->from, work->from == RIDGE_Q4_K ? 64 : 512,
-                          request);
+    return request_blocks(work, KERNEL_DEQUANTIZE, work->from,
+                          dtype_block(work->from) == 256 ? 64 : 512, request);
 }
 
 static native_function *const quantizers[] = SIMD_ROWS(quantize);

@@ -19,4 +19,9 @@ typedef void dequantize_function(float *to, enum ridge_dtype type, const void *f
                                  int64_t blocks);
 SIMD_DECLARE(dequantize_function, dequantize_blocks)
 
+/* One block of a type other than Q8_0 and Q4_K. */
+typedef void quantize_block_function(void *to, enum ridge_dtype type, const float *from);
+SIMD_DECLARE(quantize_block_function, quantize_other)
+SIMD_DECLARE(dequantize_function, dequantize_other)
+
 #endif

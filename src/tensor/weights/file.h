@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "tensor/weights/weights.h"
 
-enum metadata_kind { METADATA_TEXT, METADATA_INTEGER, METADATA_NUMBER };
+enum metadata_kind { METADATA_TEXT, METADATA_INTEGER, METADATA_NUMBER, METADATA_ARRAY };
 
 struct metadata {
     struct text key;
@@ -13,6 +13,10 @@ struct metadata {
     struct text text;
     int64_t integer;
     double number;
+    /* Of an array: the number of elements, and each as text or number, in the arena. */
+    size_t count;
+    struct text *texts;
+    double *numbers;
 };
 
 struct weights {

@@ -2,8 +2,7 @@
  * at offsets that are multiples of an alignment which one of the keys may set.
  *
  * Every length is checked against the rest of the file before it is used, and a list grows only
- * as its elements are read, so a wrong count costs nothing. Array values (mostly the
- * vocabulary) are skipped.
+ * as its elements are read, so a wrong count costs nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -43,17 +42,17 @@ struct tensor_type {
 static const struct tensor_type tensor_types[] = {
     [0] = {"F32", RIDGE_F32, 1, 4},
     [1] = {"F16", RIDGE_F16, 1, 2},
-    [2] = NAMED("Q4_0"),
-    [3] = NAMED("Q4_1"),
-    [6] = NAMED("Q5_0"),
-    [7] = NAMED("Q5_1"),
+    [2] = {"Q4_0", RIDGE_Q4_0, 32, 18},
+    [3] = {"Q4_1", RIDGE_Q4_1, 32, 20},
+    [6] = {"Q5_0", RIDGE_Q5_0, 32, 22},
+    [7] = {"Q5_1", RIDGE_Q5_1, 32, 24},
     [8] = {"Q8_0", RIDGE_Q8_0, 32, 34},
     [9] = NAMED("Q8_1"),
-    [10] = NAMED("Q2_K"),
-    [11] = NAMED("Q3_K"),
+    [10] = {"Q2_K", RIDGE_Q2_K, 256, 84},
+    [11] = {"Q3_K", RIDGE_Q3_K, 256, 110},
     [12] = {"Q4_K", RIDGE_Q4_K, 256, 144},
-    [13] = NAMED("Q5_K"),
-    [14] = NAMED("Q6_K"),
+    [13] = {"Q5_K", RIDGE_Q5_K, 256, 176},
+    [14] = {"Q6_K", RIDGE_Q6_K, 256, 210},
     [15] = NAMED("Q8_K"),
     [16] = NAMED("IQ2_XXS"),
     [17] = NAMED("IQ2_XS"),
@@ -62,7 +61,7 @@ static const struct tensor_type tensor_types[] = {
     [20] = NAMED("IQ4_NL"),
     [21] = NAMED("IQ3_S"),
     [22] = NAMED("IQ2_S"),
-    [23] = NAMED("IQ4_XS"),
+    [23] = {"IQ4_XS", RIDGE_IQ4_XS, 256, 136},
     [24] = NAMED("I8"),
     [25] = NAMED("I16"),
     [26] = {"I32", RIDGE_I32, 1, 4},
@@ -133,25 +132,6 @@ static bool take_name(struct cursor *cursor, struct text *name, const char *what
     return true;
 }
 
-static bool skip_array(struct cursor *cursor, struct status *status) {
-    uint32_t type;
-    uint64_t count;
-    if (!take(cursor, &type, sizeof type, "an array", status) ||
-        !take(cursor, &count, sizeof count, "an array", status))
-        return false;
-    if (type >= VALUE_TYPES)
-        return status_fail(status, STATUS_INPUT, "an array has elements of unknown type %u", type);
-    if (type == VALUE_ARRAY)
-        return status_fail(status, STATUS_UNSUPPORTED, "an array contains arrays");
-    if (type != VALUE_TEXT)
-        return skip(cursor, count, value_bytes[type], "an array", status);
-    struct text ignored;
-    for (uint64_t i = 0; i < count; i++)
-        if (!take_text(cursor, &ignored, "an array of strings", status))
-            return false;
-    return true;
-}
-
 static bool take_number(struct cursor *cursor, uint32_t type, struct metadata *value,
                         struct status *status) {
     union {
@@ -204,6 +184,53 @@ static bool take_number(struct cursor *cursor, uint32_t type, struct metadata *v
     return true;
 }
 
+/* An element takes at least this many bytes of the file, so the memory is bounded by its length. */
+static uint64_t least_bytes(uint32_t type) {
+    return type == VALUE_TEXT ? sizeof(uint64_t) : value_bytes[type];
+}
+
+static bool take_elements(struct weights *weights, struct cursor *cursor, uint32_t type,
+                          struct metadata *value, struct status *status) {
+    for (size_t i = 0; i < value->count; i++) {
+        struct metadata element = {.kind = METADATA_TEXT};
+        bool ok = type == VALUE_TEXT
+                      ? take_text(cursor, &value->texts[i], "an array of strings", status)
+                      : take_number(cursor, type, &element, status);
+        if (!ok)
+            return false;
+        if (type != VALUE_TEXT)
+            value->numbers[i] =
+                element.kind == METADATA_NUMBER ? element.number : (double)element.integer;
+    }
+    return weights_add_metadata(weights, value, status);
+}
+
+static bool take_array(struct weights *weights, struct cursor *cursor, struct metadata *value,
+                       struct status *status) {
+    uint32_t type;
+    uint64_t count, bytes;
+    if (!take(cursor, &type, sizeof type, "an array", status) ||
+        !take(cursor, &count, sizeof count, "an array", status))
+        return false;
+    if (type >= VALUE_TYPES)
+        return status_fail(status, STATUS_INPUT, "an array has elements of unknown type %u", type);
+    if (type == VALUE_ARRAY)
+        return status_fail(status, STATUS_UNSUPPORTED, "an array contains arrays");
+    if (__builtin_mul_overflow(count, least_bytes(type), &bytes))
+        bytes = UINT64_MAX;
+    if (!has(cursor, bytes, "an array", status))
+        return false;
+    value->kind = METADATA_ARRAY;
+    value->count = (size_t)count;
+    if (type == VALUE_TEXT)
+        value->texts =
+            arena_allocate(&weights->names, ((size_t)count + 1) * sizeof *value->texts, status);
+    else
+        value->numbers =
+            arena_allocate(&weights->names, ((size_t)count + 1) * sizeof *value->numbers, status);
+    return (value->texts || value->numbers) && take_elements(weights, cursor, type, value, status);
+}
+
 static bool take_metadata(struct weights *weights, struct cursor *cursor, struct status *status) {
     struct metadata value = {.kind = METADATA_TEXT};
     uint32_t type;
@@ -214,7 +241,7 @@ static bool take_metadata(struct weights *weights, struct cursor *cursor, struct
         return status_fail(status, STATUS_INPUT, "the value of \"%.*s\" has unknown type %u",
                            TEXT_ARGS(value.key), type);
     if (type == VALUE_ARRAY)
-        return skip_array(cursor, status) ||
+        return take_array(weights, cursor, &value, status) ||
                status_context(status, "\"%.*s\"", TEXT_ARGS(value.key));
     bool ok = type == VALUE_TEXT ? take_text(cursor, &value.text, "a value", status)
                                  : take_number(cursor, type, &value, status);

@@ -250,8 +250,19 @@ bool weights_integer(const struct weights *weights, const char *key, int64_t *va
 
 bool weights_number(const struct weights *weights, const char *key, double *value) {
     const struct metadata *found = find_metadata(weights, key);
-    if (!found || found->kind == METADATA_TEXT)
+    if (!found || found->kind == METADATA_TEXT || found->kind == METADATA_ARRAY)
         return false;
     *value = found->kind == METADATA_NUMBER ? found->number : (double)found->integer;
+    return true;
+}
+
+bool weights_array(const struct weights *weights, const char *key, size_t *count,
+                   const struct text **texts, const double **numbers) {
+    const struct metadata *found = find_metadata(weights, key);
+    if (!found || found->kind != METADATA_ARRAY)
+        return false;
+    *count = found->count;
+    *texts = found->texts;
+    *numbers = found->numbers;
     return true;
 }

@@ -43,5 +43,8 @@ bool weights_read(const struct weights *weights, const struct weights_tensor *te
 bool weights_text(const struct weights *weights, const char *key, struct text *value);
 bool weights_integer(const struct weights *weights, const char *key, int64_t *value);
 bool weights_number(const struct weights *weights, const char *key, double *value);
+/* An array of GGUF: its elements as texts or as numbers, the other is NULL. */
+bool weights_array(const struct weights *weights, const char *key, size_t *count,
+                   const struct text **texts, const double **numbers);
 
 #endif

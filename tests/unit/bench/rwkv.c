@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "bench/experiment.h"
 
-enum { LAYERS = 2, VOCABULARY = 12, TOKENS = 5, TENSORS_MAX = 80, NAME = 64, Q6_K = 14 };
+enum { LAYERS = 2, VOCABULARY = 12, TOKENS = 5, TENSORS_MAX = 80, NAME = 64, IQ3_S = 21 };
 
 static const struct rwkv_shape shape = {LAYERS, 32, {1, 64, 96, VOCABULARY, 16, 24, 8, 16}};
 static const int32_t tokens[TOKENS] = {3, 7, 11, 0, 8};
@@ -263,8 +263,8 @@ TEST(a_weight_that_is_missing_or_of_another_shape_or_type_is_named) {
     tensor->sizes[0] = 64;
     tensor = tensor_of(&files, "blk.0.channel_mix_value.weight");
     REQUIRE(tensor);
-    tensor->number = Q6_K;
-    check_refused(device, &files, "blk.0.channel_mix_value.weight", "Q6_K");
+    tensor->number = IQ3_S;
+    check_refused(device, &files, "blk.0.channel_mix_value.weight", "IQ3_S");
     tensor->number = 0;
     tensor_of(&files, "blk.0.attn_norm.weight")->name = "norm";
     check_refused(device, &files, "blk.0.attn_norm.weight", "not an RWKV-7 model");

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "made_weights.h"
 
-enum { F32 = 0, F16 = 1, Q8_0 = 8, Q4_K = 12, Q6_K = 14 };
+enum { F32 = 0, F16 = 1, Q8_0 = 8, Q4_K = 12, F64 = 28 };
 
 static const float numbers[6] = {1, 2, 3, 4, 5, 6};
 static const unsigned char blocks[210];
@@ -20,7 +20,7 @@ static const struct made_tensor good[] = {
     {"b.matrix", "F32", F32, 2, {2, 3}, numbers, sizeof numbers},
     {"a.half", "F16", F16, 1, {4}, numbers, 8},
     {"c.scalar", "F32", F32, 0, {0}, numbers, 4},
-    {"d.unknown", "F64", Q6_K, 1, {256}, blocks, 210},
+    {"d.unknown", "F64", F64, 1, {26}, blocks, 208},
 };
 enum { GOOD = ARRAY_COUNT(good) };
 static const struct made_pair pairs[] = {{"general.architecture", "rwkv7", 0},
@@ -65,7 +65,7 @@ TEST(a_gguf_file_gives_its_tensors_and_what_it_says_of_itself) {
         double number;
         check_good(weights);
         CHECK_STRING(weights_format(weights), "GGUF");
-        CHECK_STRING(weights_find(weights, TEXT("d.unknown"))->type, "Q6_K");
+        CHECK_STRING(weights_find(weights, TEXT("d.unknown"))->type, "F64");
         CHECK(weights_text(weights, "general.architecture", &text) && text_is(text, "rwkv7"));
         CHECK(weights_integer(weights, "general.alignment", &integer) && integer == 32);
         CHECK(weights_number(weights, "general.alignment", &number) && number == 32);

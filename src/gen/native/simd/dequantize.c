@@ -1,7 +1,9 @@
-/* Q8_0 and Q4_K blocks to floats on the CPU. The products are exact in f32 (a scale of 11 bits, a
- * multiple of 6, a quant of 4 or 7), so every way to contract them gives the same result. */
+/* Quantized blocks to floats on the CPU, here those of Q8_0 and Q4_K. The products are exact in f32
+ * (a scale of 11 bits, a multiple of 6, a quant of 4 or 7), so every way to contract them gives the
+ * same result. */
 #include "gen/native/quantize.h"
 
+#include "gen/dtype.h"
 #include "gen/native/blocks.h"
 #include "gen/native/simd/widen.h"
 
@@ -31,6 +33,10 @@ void SIMD_NAME(dequantize_blocks)(float *to, enum ridge_dtype type, const void *
                                   int64_t blocks) {
     const struct q8_0_block *q8_0 = from;
     const struct q4_k_block *q4_k = from;
+    if (!dtype_has_products(type)) {
+        SIMD_NAME(dequantize_other)(to, type, from, blocks);
+        return;
+    }
     for (int64_t b = 0; b < blocks; b++)
         if (type == RIDGE_Q8_0)
             dequantize_q8_0(to + b * Q8_0_WEIGHTS, &q8_0[b]);
@@ -41,7 +47,7 @@ void SIMD_NAME(dequantize_blocks)(float *to, enum ridge_dtype type, const void *
 void SIMD_NAME(dequantize)(const struct native_call *call) {
     const struct quantize_plan *plan = (const void *)call->scalars;
     enum ridge_dtype from = (enum ridge_dtype)plan->from, to = (enum ridge_dtype)plan->to;
-    int64_t weights = from == RIDGE_Q4_K ? Q4_K_WEIGHTS : Q8_0_WEIGHTS;
+    int64_t weights = dtype_block(from);
     size_t block_bytes = ridge_dtype_bytes(from, weights);
     size_t element_bytes = ridge_dtype_bytes(to, 1);
     size_t begin, end;

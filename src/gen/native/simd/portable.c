@@ -2,21 +2,10 @@
  * gen/kernels once for each type. A row's threads are one. */
 #include "gen/native/portable.h"
 
-#include <math.h>
-
 #include "base/min_max.h"
-#include "gen/native/simd/widen.h"
+#include "gen/native/simd/dialect.h"
 #include "gen/random.h"
 
-#define INT64 int64_t
-#define UINT64 uint64_t
-#define UINT32 uint32_t
-#define CAST(T, x) ((T)(x))
-#define POINTER(T) T *
-#define CONST_POINTER(T) const T *
-#define AT(p, i) ((p) + (i))
-#define ELEMENT(p, i) ((p)[i])
-#define INLINE static inline
 #define SHARED
 #define THREADS 1
 #define THREADS_X 1u
@@ -26,32 +15,6 @@
 #define BLOCK_SUM(x, n) (x)
 #define BLOCK_MAX(x, n) (x)
 #define GROUP_ARGMAX(v, i, width, n) (i)
-#define INFINITE INFINITY
-#define EXP expf
-#define LOG logf
-#define LOG1P log1pf
-#define LOAD_I32(p, i) ((p)[i])
-#define STORE_I32(p, i, x) ((p)[i] = (x))
-
-static inline float AS_FLOAT(uint32_t u) {
-    float x;
-    memcpy(&x, &u, sizeof x);
-    return x;
-}
-static inline uint32_t AS_UINT(float x) {
-    uint32_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-static inline float load_bf16(uint16_t half) {
-    return AS_FLOAT((uint32_t)half << 16);
-}
-static inline uint16_t store_bf16(float x) {
-    uint16_t half;
-    narrow(&half, RIDGE_BF16, &x, 1);
-    return half;
-}
-
 #define FOR_EACH(e, count)                                                                         \
     for (size_t begin, end; native_take(call, 1, &begin, &end);)                                   \
         for (INT64 e = (INT64)begin * PORTABLE_UNIT,                                               \

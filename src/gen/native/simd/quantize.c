@@ -17,6 +17,7 @@
 
 #include <math.h>
 
+#include "gen/dtype.h"
 #include "gen/native/blocks.h"
 #include "gen/native/simd/widen.h"
 
@@ -156,8 +157,9 @@ static void quantize_q8_0(const float *x, struct q8_0_block *block) {
 
 void SIMD_NAME(quantize)(const struct native_call *call) {
     const struct quantize_plan *plan = (const void *)call->scalars;
-    bool q4_k = plan->to == RIDGE_Q4_K;
-    int64_t weights = q4_k ? Q4_K_WEIGHTS : Q8_0_WEIGHTS;
+    enum ridge_dtype to = (enum ridge_dtype)plan->to;
+    int64_t weights = dtype_block(to);
+    size_t block_bytes = ridge_dtype_bytes(to, weights);
     size_t bytes = ridge_dtype_bytes((enum ridge_dtype)plan->from, weights);
     size_t begin, end;
     while (native_take(call, 1, &begin, &end)) {
@@ -168,10 +170,11 @@ void SIMD_NAME(quantize)(const struct native_call *call) {
             float x[Q4_K_WEIGHTS];
             widen(x, (enum ridge_dtype)plan->from,
                   (const char *)call->buffers[0] + (size_t)b * bytes, weights);
-            if (q4_k)
-                quantize_q4_k(x, (struct q4_k_block *)call->buffers[1] + b);
-            else
-                quantize_q8_0(x, (struct q8_0_block *)call->buffers[1] + b);
+            if (!dtype_has_products(to))
+                SIMD_NAME(quantize_other)
+            ((char *)call->buffers[1] + (size_t)b * block_bytes, to, x);
+            else if (to == RIDGE_Q4_K) quantize_q4_k(x, (struct q4_k_block *)call->buffers[1] + b);
+            else quantize_q8_0(x, (struct q8_0_block *)call->buffers[1] + b);
         }
     }
 }
