@@ -29,7 +29,7 @@ static void describe_launches(struct diagnosis *diagnosis, struct finding *findi
                               const char *graphs) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
-    char count[FORMAT_SIZE], call[FORMAT_SIZE], kernel[FORMAT_SIZE], change[FROM_TO_SIZE];
+    char count[FORMAT_PLURAL_SIZE], call[FORMAT_SIZE], kernel[FORMAT_SIZE], change[FROM_TO_SIZE];
     char each[FORMAT_SIZE], median[FORMAT_SIZE + 40] = "";
     int64_t mean = kernels->count ? kernels->total_time / (int64_t)kernels->count : 0;
     int64_t apart = idle_per_launch(diagnosis);
@@ -40,9 +40,9 @@ static void describe_launches(struct diagnosis *diagnosis, struct finding *findi
         finding_summary(diagnosis, finding, "Kernels run for %s on average%s",
                         format_duration(mean, kernel), median);
     else
-        finding_summary(diagnosis, finding, "%s launches; kernels run for %s on average%s",
-                        format_count(launch_calls(diagnosis), count), format_duration(mean, kernel),
-                        median);
+        finding_summary(diagnosis, finding, "%s; kernels run for %s on average%s",
+                        format_plural(launch_calls(diagnosis), "launch", "launches", count),
+                        format_duration(mean, kernel), median);
     finding_gain(diagnosis, finding, "%s, %s",
                  graphs ? graphs : "without the gaps between launches",
                  from_to(diagnosis, finding->recoverable, change));
