@@ -145,7 +145,7 @@ static bool read_tuple(struct pstats *import, size_t length_bytes, unsigned dept
         return false;
     for (uint64_t i = 0; i < count; i++) {
         size_t member;
-        bool ends;
+        bool ends = false;
         if (!read_object(import, depth + 1, &member, &ends))
             return false;
         if (ends)
@@ -160,7 +160,7 @@ static bool read_tuple(struct pstats *import, size_t length_bytes, unsigned dept
 static bool skip_dict(struct pstats *import, unsigned depth) {
     for (;;) {
         size_t member;
-        bool ends;
+        bool ends = false;
         if (!read_object(import, depth + 1, &member, &ends))
             return false;
         if (ends)
@@ -292,7 +292,7 @@ static bool read_functions(struct pstats *import) {
     }
     for (;;) {
         size_t key, stats;
-        bool ends;
+        bool ends = false;
         if (!read_object(import, 1, &key, &ends))
             return false;
         if (ends)
