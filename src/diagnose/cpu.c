@@ -125,7 +125,7 @@ static const struct range_group *main_operator(const struct diagnosis *diagnosis
         if (ranges->groups[i].category == RANGE_OP &&
             (!top || ranges->groups[i].host_self > top->host_self))
             top = &ranges->groups[i];
-    return top && 20 * top->host_self >= diagnosis->verdict->time ? top : NULL;
+    return top && top->host_self > 0 && 20 * top->host_self >= diagnosis->verdict->time ? top : NULL;
 }
 
 static bool device_listed(const struct trace *trace) {
