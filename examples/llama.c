@@ -362,7 +362,7 @@ static bool step(void *context, ridge_tensor *const *in, ridge_tensor **out) {
 
 static double seconds(void) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    timespec_get(&now, TIME_UTC);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
