@@ -1,6 +1,8 @@
 /* What does the host do? With a device: long operators of a framework that launch nothing while the
  * device is idle. Without one: does the main thread run, wait for a processor, or block, and on
  * what? */
+#include <stdio.h>
+
 #include "analysis/lines.h"
 #include "base/array.h"
 #include "diagnose/diagnosis.h"
@@ -125,7 +127,8 @@ static const struct range_group *main_operator(const struct diagnosis *diagnosis
         if (ranges->groups[i].category == RANGE_OP &&
             (!top || ranges->groups[i].host_self > top->host_self))
             top = &ranges->groups[i];
-    return top && top->host_self > 0 && 20 * top->host_self >= diagnosis->verdict->time ? top : NULL;
+    return top && top->host_self > 0 && 20 * top->host_self >= diagnosis->verdict->time ? top
+                                                                                        : NULL;
 }
 
 static bool device_listed(const struct trace *trace) {
@@ -160,6 +163,14 @@ static void describe_samples(struct diagnosis *diagnosis, struct finding *findin
     char time[FORMAT_SIZE], part[FORMAT_SIZE];
     const struct sample_function *top = &samples->functions[samples->by_own[0]];
     format_percent(samples_share(samples, top->own, top->own_samples), part);
+    if (text_starts(top->function_text, "0x")) {
+        finding_summary(
+            diagnosis, finding,
+            "The samples have addresses instead of functions: symbols of %.*s are "
+            "missing",
+            TEXT_ARGS(top->module_text.length ? top->module_text : TEXT("the program")));
+        return;
+    }
     if (samples->weight > 0)
         finding_summary(diagnosis, finding, "The top function is %.*s with %s of %s %s (%s)",
                         TEXT_ARGS(top->function_text), part, format_duration(samples->weight, time),
@@ -501,13 +512,39 @@ static void find_account(struct diagnosis *diagnosis) {
     }
 }
 
+/* A snapshot of an allocator has nothing but memory. */
+static bool find_memory_alone(struct diagnosis *diagnosis) {
+    const struct trace *trace = diagnosis->trace;
+    const struct memory_use *memory = diagnosis->source->memory, *most = NULL;
+    char peak[FORMAT_SIZE], reserved[FORMAT_SIZE + 32] = "", size[FORMAT_SIZE];
+    if (!memory || trace->memory.count == 0 || trace->call.count || trace->range.count)
+        return false;
+    for (size_t i = 0; i < trace->device.count; i++)
+        if (!most || memory[i].high_water > most->high_water)
+            most = &memory[i];
+    if (!most || most->high_water == 0)
+        return false;
+    if (most->reserved_max)
+        snprintf(reserved, sizeof reserved, " of %s that the allocator reserves",
+                 format_bytes(most->reserved_max, size));
+    struct finding *finding = diagnose_add(diagnosis, FINDING_UNDECIDED, CONFIDENCE_LOW);
+    finding->decides = true;
+    diagnose_set_text(diagnosis, &finding->headline, "Memory in use peaks at %s%s.",
+                      format_bytes(most->high_water, peak), reserved);
+    finding_summary(diagnosis, finding,
+                    "The trace has allocations and no kernels, calls or samples");
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                "See what is in use at the peak: ridge report --section memory");
+    return true;
+}
+
 /* Without thread states: the top operator or the top sampled function. A device may have worked
  * unrecorded, so nothing is written about one unless the trace lists it. */
 static void find_profile(struct diagnosis *diagnosis) {
     const struct samples *samples = diagnosis->source->samples;
     const struct range_group *top = main_operator(diagnosis);
     bool listed = device_listed(diagnosis->trace), sampled = samples->function_count > 0;
-    if (!top && !listed && !sampled)
+    if ((!top && !sampled && find_memory_alone(diagnosis)) || (!top && !listed && !sampled))
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_ON_CPU,
                                            listed && !sampled ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);

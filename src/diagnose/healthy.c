@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 #include "trace/writer.h"
@@ -261,6 +262,34 @@ static void describe_healthy(struct diagnosis *diagnosis, struct finding *findin
                 "Do less work: smaller types, better algorithms, fewer passes over memory");
 }
 
+/* Whether counters were measured that show a fault, or that there is none. */
+static bool has_judged_figures(const struct kernel_counters *counters) {
+    static const enum kernel_figure judged[] = {
+        KERNEL_SM_FIGURE,        KERNEL_MEMORY_FIGURE,         KERNEL_DRAM_FIGURE,
+        KERNEL_WARPS_FIGURE,     KERNEL_BANK_CONFLICTS_FIGURE, KERNEL_LOAD_SECTORS_FIGURE,
+        KERNEL_LOAD_USED_FIGURE, KERNEL_LOCAL_ACCESSES_FIGURE, KERNEL_OCCUPANCY_FIGURE};
+    double ignored;
+    for (size_t i = 0; counters && i < counters->kernel_count; i++)
+        for (size_t j = 0; j < ARRAY_COUNT(judged); j++)
+            if (kernel_figure(&counters->kernels[i].figures, judged[j], &ignored))
+                return true;
+    return false;
+}
+
+/* Only times and launch parameters. */
+static void describe_unmeasured(struct diagnosis *diagnosis, struct finding *finding) {
+    char count[FORMAT_PLURAL_SIZE], time[FORMAT_SIZE];
+    finding->kind = FINDING_UNDECIDED;
+    finding->confidence = CONFIDENCE_LOW;
+    diagnose_set_text(diagnosis, &finding->headline,
+                      "The kernels were measured without counters that show what limits them.");
+    finding_summary(diagnosis, finding, "%s, %s in total: no throughput, memory or warp counters",
+                    format_plural(diagnosis->facts.kernels.count, "kernel", "kernels", count),
+                    format_duration(diagnosis->facts.kernels.total_time, time));
+    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                "Measure all counters: ncu --set full, or ridge counters --set full");
+}
+
 /* Without a timeline only the kernels themselves are known. */
 static void describe_kernels(struct diagnosis *diagnosis, struct finding *finding) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
@@ -295,6 +324,9 @@ void diagnose_healthy(struct diagnosis *diagnosis) {
         describe_unrecorded(diagnosis, finding);
     else if (unknown)
         describe_undecided(diagnosis, finding);
+    else if (diagnosis->source->model->no_timeline &&
+             !has_judged_figures(diagnosis->source->counters))
+        describe_unmeasured(diagnosis, finding);
     else if (diagnosis->source->model->no_timeline)
         describe_kernels(diagnosis, finding);
     else

@@ -25,6 +25,7 @@
 
 #include "base/demangle.h"
 #include "base/elf.h"
+#include "base/format.h"
 #include "base/input.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -873,28 +874,29 @@ static bool read_file(struct perf_data *import, const char *path, struct status 
     return read_pass(import, path, data, status);
 }
 
-static void warn(const struct perf_data *import, const char *format, uint64_t count) {
-    char words[200];
-    snprintf(words, sizeof words, format, (unsigned long long)count);
+/* `number` and the words after it. */
+static void warn(const struct perf_data *import, const char *number, const char *rest) {
+    char words[240];
+    snprintf(words, sizeof words, "%s %s", number, rest);
     trace_writer_meta(import->writer, META_WARNING, text_of(words));
 }
 
 static void write_meta(struct perf_data *import) {
     bool mono = import->event_count && import->events[0].mono;
+    char number[FORMAT_SIZE];
     trace_writer_meta(import->writer, META_SOURCE_FORMAT, TEXT("perf"));
     trace_writer_meta(import->writer, META_SOURCE_TOOL, TEXT("perf record"));
     trace_writer_meta(import->writer, META_CLOCK_BASE, mono ? TEXT("monotonic") : TEXT("trace"));
     trace_writer_meta_integer(import->writer, "source.events", (int64_t)import->samples);
     if (import->resolved < import->frames)
-        warn(import,
-             "%llu frames have no function name: perf.data has no symbols, and their files are not "
-             "here or have other build ids; 'perf script' where it was recorded has the names",
-             import->frames - import->resolved);
+        warn(import, format_count(import->frames - import->resolved, number),
+             "frames have no function name: perf.data has no symbols, and their files are not here "
+             "or have other build ids; 'perf script' where it was recorded has the names");
     if (import->other_events)
-        warn(import, "%llu samples of other events than the first were not read",
-             import->other_events);
+        warn(import, format_count(import->other_events, number),
+             "samples of other events than the first were not read");
     if (import->idle)
-        warn(import, "%llu samples of idle CPUs were not read", import->idle);
+        warn(import, format_count(import->idle, number), "samples of idle CPUs were not read");
     if (import->truncated)
         trace_writer_meta(import->writer, META_TRUNCATED,
                           TEXT("the file ends early; complete records were read"));
@@ -907,6 +909,7 @@ static bool counts_time(const struct event *event) {
 }
 
 static bool write_samples(struct perf_data *import, struct status *status) {
+    char time[FORMAT_SIZE];
     int64_t interval = 0;
     if (import->samples == 0)
         return status_fail(status, STATUS_INPUT, "is a perf.data file without samples");
@@ -915,10 +918,9 @@ static bool write_samples(struct perf_data *import, struct status *status) {
     else
         interval = profile_write_scaled(&import->profile, status);
     if (interval > 0)
-        warn(import,
-             "samples count events, not time: the median sample is taken for %llu ns, the median "
-             "time between samples of a thread",
-             (uint64_t)interval);
+        warn(import, format_duration(interval, time),
+             "is the time of the median sample, by the median time between samples of a thread: "
+             "samples count events, not time");
     write_meta(import);
     return status->code == STATUS_OK;
 }

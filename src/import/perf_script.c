@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/array.h"
+#include "base/format.h"
 #include "base/text_lines.h"
 #include "import/profile.h"
 
@@ -211,16 +212,16 @@ static bool counts_time(const char *event) {
 }
 
 static void write_meta(struct perf_script *import, int64_t interval) {
-    char warning[240];
+    char warning[240], time[FORMAT_SIZE];
     trace_writer_meta(import->writer, META_SOURCE_FORMAT, TEXT("perf-script"));
     trace_writer_meta(import->writer, META_SOURCE_TOOL, TEXT("perf script"));
     trace_writer_meta(import->writer, META_CLOCK_BASE, TEXT("trace"));
     trace_writer_meta_integer(import->writer, "source.events", (int64_t)import->samples);
     if (interval > 0) {
         snprintf(warning, sizeof warning,
-                 "samples count %s, not time: the median sample is taken for %lld ns, the median "
+                 "samples count %s, not time: the median sample is taken for %s, the median "
                  "time between samples of a thread",
-                 import->event, (long long)interval);
+                 import->event, format_duration(interval, time));
         trace_writer_meta(import->writer, META_WARNING, text_of(warning));
     }
     if (import->idle > 0) {

@@ -7,6 +7,7 @@
  * the start. A file without a history has only the state at its end. */
 #include <stdio.h>
 
+#include "base/format.h"
 #include "base/input.h"
 #include "base/map.h"
 #include "import/entities.h"
@@ -239,7 +240,7 @@ static int64_t device_count(const struct pickle_value *segments,
 }
 
 static void write_meta(struct torch_memory *import, bool timed) {
-    char words[160];
+    char words[160], count[FORMAT_PLURAL_SIZE];
     trace_writer_meta(import->writer, META_SOURCE_FORMAT, TEXT("torch-memory"));
     trace_writer_meta(import->writer, META_SOURCE_TOOL, TEXT("torch.cuda.memory snapshot"));
     trace_writer_meta(import->writer, META_CLOCK_BASE, timed ? TEXT("unix") : TEXT("trace"));
@@ -249,9 +250,8 @@ static void write_meta(struct torch_memory *import, bool timed) {
                           TEXT("the snapshot has no times of allocations: only their order, or the "
                                "state at its end, is known"));
     if (import->before) {
-        snprintf(words, sizeof words,
-                 "%llu allocations were made before the history began; they count from its start",
-                 (unsigned long long)import->before);
+        snprintf(words, sizeof words, "%s made before the history began count from its start",
+                 format_plural(import->before, "allocation", "allocations", count));
         trace_writer_meta(import->writer, META_WARNING, text_of(words));
     }
     if (import->out_of_memory) {

@@ -62,6 +62,7 @@ static void write_section(struct markdown *document, const struct section *secti
     struct report_source source = {document->report, device};
     struct buffer line = {0};
     struct table table = {0};
+    char count[FORMAT_SIZE];
     if (!section->note || section->note(&source, &line)) {
         if (device)
             markdown_device_heading(document, section->title,
@@ -79,7 +80,7 @@ static void write_section(struct markdown *document, const struct section *secti
         else
             table_finish(&table);
         if (left_out && section->rows)
-            markdown_line(document, "\n%zu more %s.", left_out, section->rows);
+            markdown_line(document, "\n%s more %s.", format_count(left_out, count), section->rows);
         for (size_t i = 0; section->sentence; i++) {
             buffer_clear(&line);
             if (!section->sentence(&source, i, &line))

@@ -118,6 +118,7 @@ bool text_write_section(struct text_writer *writer, const struct section *sectio
     struct report_source source = {writer->report, device};
     struct buffer line = {0};
     struct table table = {0};
+    char count[FORMAT_SIZE];
     size_t left_out = 0;
     bool applies = !section->note || section->note(&source, &line);
     if (applies) {
@@ -129,7 +130,8 @@ bool text_write_section(struct text_writer *writer, const struct section *sectio
         else
             table_finish(&table);
         if (left_out && section->rows)
-            text_line(writer, "  %zu more %s (--top N)", left_out, section->rows);
+            text_line(writer, "  %s more %s (--top N)", format_count(left_out, count),
+                      section->rows);
         for (size_t i = 0; section->sentence; i++) {
             buffer_clear(&line);
             if (!section->sentence(&source, i, &line))
@@ -228,7 +230,8 @@ static void write_no_device(struct text_writer *writer) {
                  trace_rows(trace, TABLE_METRIC) ==
              0)
         text_line(writer, "\nThe trace holds no events.");
-    else if (listed || trace->call.count)
+    else if (trace->call.count ||
+             (listed && trace->range.count + trace->sample.count + trace->state.count > 0))
         text_line(writer, "\nNo device activity was recorded; the trace shows the host only.");
 }
 
