@@ -147,7 +147,9 @@ static bool write_all(const struct report *report, struct status *status) {
     return ok;
 }
 
-static struct trace *thinned_trace(struct status *status) {
+typedef void write_rows(struct trace_writer *writer);
+
+static struct trace *trace_of(write_rows *write, struct status *status) {
     struct trace *trace = NULL;
     FILE *file = tmpfile();
     struct trace_writer *writer =
@@ -155,7 +157,7 @@ static struct trace *thinned_trace(struct status *status) {
                    fileno(file), &(struct trace_writer_options){.session = 1, .writer = 1}, status)
              : NULL;
     if (writer)
-        write_thinned(writer);
+        write(writer);
     if (writer && trace_writer_finish(writer, status) &&
         !trace_open_fd(fileno(file), "thinned", &trace, status))
         trace = NULL;
@@ -172,7 +174,7 @@ static void check_run(uint32_t run) {
     if (run % 4 == 3)
         options.window = "100ns,400ns";
     state = run;
-    struct trace *trace = thinned_trace(&status);
+    struct trace *trace = trace_of(write_thinned, &status);
     REQUIRE(trace);
     if (report_build(&report, trace, &options, &status)) {
         for (size_t i = 0; i < report.verdict.count; i++)
@@ -189,4 +191,30 @@ static void check_run(uint32_t run) {
 TEST(traces_with_missing_entities_go_through_every_format_and_change) {
     for (uint32_t run = 0; run < RUNS; run++)
         check_run(run);
+}
+
+static void write_snapshot(struct trace_writer *writer) {
+    uint32_t device = trace_write_device(writer, &(struct row_device){.index = 0, .listed = 1});
+    for (int64_t i = 0; i < 3; i++)
+        trace_write_memory(writer, &(struct row_memory){.time = i,
+                                                        .device = device,
+                                                        .address = 64 * (uint64_t)i,
+                                                        .bytes = 1000000,
+                                                        .reserved = 5000000});
+}
+
+TEST(a_trace_of_allocations_alone_is_told_by_its_peak) {
+    struct status status = {0};
+    struct report report;
+    struct trace *trace = trace_of(write_snapshot, &status);
+    REQUIRE(trace);
+    REQUIRE(report_build(&report, trace,
+                         &(struct report_options){.trace_name = "snapshot.pickle", .top = 5},
+                         &status));
+    CHECK_STRING(report.verdict.manager,
+                 "Memory in use peaks at 3.00 MB of 5.00 MB that the allocator reserves.");
+    CHECK(strcmp(finding_key(report.verdict.findings[0].kind), "undecided") == 0);
+    CHECK_OK(write_all(&report, &status), status);
+    report_finish(&report);
+    trace_close(trace);
 }
