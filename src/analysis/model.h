@@ -40,9 +40,9 @@ struct model {
     bool mixed_clocks; /* several recordings without a common clock: their times are not comparable
                         */
 
-    bool has_ranks; /* the trace has several ranks of a job */
+    bool has_ranks;      /* the trace has several ranks of a job */
     uint32_t recordings; /* sessions, without those that have only counters */
-    bool no_timeline; /* activities have durations but no start times; see META_TIMELINE */
+    bool no_timeline;    /* activities have durations but no start times; see META_TIMELINE */
 
     struct intern device_keys; /* see model_device_key() */
     uint32_t *device_key;      /* by device: index in device_keys */

@@ -115,13 +115,14 @@ const struct command command_top = {
     .name = "top",
     .arguments = "-p PID",
     .summary = "Watch a running process: device, threads, waits, lines",
-    .details = "Shows every second what a running process and its children did. With CUDA: how long "
-               "the device was busy and idle and why, the kernels, and the lines of the program "
-               "behind them. Always: whether threads were running, ready without a processor, or "
-               "blocked, where they waited, and the functions or lines that ran. Ctrl-C ends the "
-               "view.\n\n"
-               "Each interval is a recording as by 'ridge record -p' with its report. Between two "
-               "intervals, for about a tenth of a second, the process is not observed.",
+    .details =
+        "Shows every second what a running process and its children did. With CUDA: how long "
+        "the device was busy and idle and why, the kernels, and the lines of the program "
+        "behind them. Always: whether threads were running, ready without a processor, or "
+        "blocked, where they waited, and the functions or lines that ran. Ctrl-C ends the "
+        "view.\n\n"
+        "Each interval is a recording as by 'ridge record -p' with its report. Between two "
+        "intervals, for about a tenth of a second, the process is not observed.",
     .examples = "ridge top -p $(pgrep -n python)\tthe newest Python\n"
                 "ridge top -p 4711 -n 1 -i 10\tten seconds, once",
     .options = options,

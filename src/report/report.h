@@ -106,7 +106,7 @@ struct report {
     struct kernel_counters kernel_counters;
     struct memory_use *memory; /* by device id; [0] host */
     struct memory_lines memory_lines;
-    const char *loop;          /* options.steps named it; options.steps is "steady" then; or NULL */
+    const char *loop; /* options.steps named it; options.steps is "steady" then; or NULL */
     struct steps steps;
     struct data_quality quality;
 

@@ -12,9 +12,9 @@ struct report_source {
 };
 
 /* Of a device. */
-extern const struct section section_account, section_metrics, section_gaps, section_longest_gaps, section_host_code,
-    section_thread_states, section_kernels, section_kernel_variants, section_limits,
-    section_launches, section_layers, section_copies;
+extern const struct section section_account, section_metrics, section_gaps, section_longest_gaps,
+    section_host_code, section_thread_states, section_kernels, section_kernel_variants,
+    section_limits, section_launches, section_layers, section_copies;
 /* Of the host. */
 extern const struct section section_steps, section_ranges, section_annotations, section_operators,
     section_python_ranges, section_other_ranges, section_lines, section_called_lines,
