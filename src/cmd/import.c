@@ -17,9 +17,10 @@
 /* The first file's name without its folder and known suffixes, plus .ridge. */
 static char *default_output(const char *path, struct status *status) {
     static const char *const endings[] = {
-        ".pt",        ".gz",      ".zst", ".json",   ".sqlite",    ".rpd",
-        ".xplane.pb", ".pftrace", ".xml", ".pb",     ".trace",     ".perfetto-trace",
-        ".ridge",     ".csv",     ".txt", ".folded", ".speedscope"};
+        ".pt",        ".gz",      ".zst",  ".json",   ".sqlite",     ".rpd",
+        ".xplane.pb", ".pftrace", ".xml",  ".pb",     ".trace",      ".perfetto-trace",
+        ".ridge",     ".csv",     ".txt",  ".folded", ".speedscope", ".ncu-rep",
+        ".pickle",    ".db",      ".data", ".pstats", ".prof"};
     struct text name = text_of(path);
     while (name.length > 1 && name.data[name.length - 1] == '/')
         name.length--;
@@ -149,8 +150,8 @@ const struct command command_import = {
         "Each FILE is a trace of torch.profiler (Kineto), Nsight Systems (SQLite export), Apple "
         "Instruments (xctrace export), rocprof (CSV, rocpd), rocmProfileData (.rpd), JAX "
         "(.xplane.pb) or Perfetto, counters of Nsight Compute (.ncu-rep, CSV, text), a CPU profile "
-        "of perf script, speedscope or folded stacks, "
-        "cProfile dumps, PyTorch memory snapshots, any Chrome trace JSON, or a .ridge file. gzip "
+        "of perf (perf.data, perf script), cProfile, speedscope or folded stacks, a PyTorch memory "
+        "snapshot, any Chrome trace JSON, or a .ridge file. gzip "
         "and zstd files are decompressed. The format "
         "is detected from the content, not from the name. A FILE of - is standard input.\n\n"
         "Several files become one trace: pass the files of all ranks of a distributed run. The "

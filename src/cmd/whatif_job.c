@@ -47,7 +47,7 @@ static bool read_link(const char *given, double *bytes, struct status *status) {
     return true;
 }
 
-/* Without a number, the rank that costs most. */
+/* Without a number, the rank that the report names. */
 static bool find_straggler(const struct job *job, const char *given, size_t *rank,
                            struct status *status) {
     int64_t number;
@@ -57,9 +57,14 @@ static bool find_straggler(const struct job *job, const char *given, size_t *ran
     if (*given && !text_to_i64(text_of(given), &number))
         return status_fail(status, STATUS_USAGE,
                            "--no-straggler takes the number of a rank, not \"%s\"", given);
+    if (!*given) {
+        *rank = job_straggler(job);
+        return *rank != SIZE_MAX ||
+               status_fail(status, STATUS_USAGE,
+                           "no rank delays the job by 2 %% or more; name one: --no-straggler=0");
+    }
     for (size_t r = 0; r < job->rank_count; r++)
-        if (*given ? job->ranks[r].number == number
-                   : *rank == SIZE_MAX || job->ranks[r].cost > job->ranks[*rank].cost)
+        if (job->ranks[r].number == number)
             *rank = r;
     return *rank != SIZE_MAX ||
            status_fail(status, STATUS_USAGE, "there is no rank %s in this job", given);

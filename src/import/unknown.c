@@ -10,8 +10,9 @@
 #define KNOWN_FORMATS                                                                              \
     "ridge reads .ridge, torch.profiler and Chrome JSON, Nsight Systems SQLite, Instruments XML, " \
     "rocprof CSV and rocpd, rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, Nsight "        \
-    "Compute reports, CSV and text, and the CPU profiles of "                                      \
-    "perf (perf.data, perf script), cProfile, speedscope and folded stacks"
+    "Compute reports, CSV and text, the CPU profiles of "                                          \
+    "perf (perf.data, perf script), cProfile, speedscope and folded stacks, and PyTorch memory "   \
+    "snapshots"
 
 struct signature {
     const char *bytes;

@@ -203,6 +203,9 @@ int64_t collective_release(const struct job *job, const struct collective *colle
 /* Bytes that each rank sends, by the ring algorithm; 0: unknown. */
 double collective_link_bytes(const struct job *job, const struct collective *collective);
 
+/* The rank that costs most, if the job gains at least 2 % of its time without it; or SIZE_MAX. */
+size_t job_straggler(const struct job *job);
+
 /* The steps of job_join(), for their tests. */
 bool job_match(struct job *job, struct status *status);
 bool job_align(struct job *job, struct status *status);

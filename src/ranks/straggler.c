@@ -63,3 +63,13 @@ bool job_find_stragglers(struct job *job, struct status *status) {
     }
     return true;
 }
+
+size_t job_straggler(const struct job *job) {
+    static const double cost_min = 0.02;
+    size_t straggler = SIZE_MAX;
+    for (size_t r = 0; r < job->rank_count; r++)
+        if (job->replayed > 0 && (double)job->ranks[r].cost > cost_min * (double)job->replayed &&
+            (straggler == SIZE_MAX || job->ranks[r].cost > job->ranks[straggler].cost))
+            straggler = r;
+    return straggler;
+}

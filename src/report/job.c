@@ -16,9 +16,6 @@
 #include "ranks/replay.h"
 #include "report/text.h"
 
-/* A straggler is named if the job gains this part of its time without it. */
-static const double COST_MIN = 0.02;
-
 /* ---- questions ---- */
 
 static int by_time(const void *a, const void *b) {
@@ -81,12 +78,7 @@ static bool ask(const struct job *job, struct job_change change, int64_t *gain,
 }
 
 bool job_report_build(struct job_report *report, const struct job *job, struct status *status) {
-    *report = (struct job_report){.job = job, .straggler = SIZE_MAX};
-    for (size_t r = 0; r < job->rank_count; r++)
-        if (job->replayed > 0 && job->ranks[r].cost > COST_MIN * (double)job->replayed &&
-            (report->straggler == SIZE_MAX ||
-             job->ranks[r].cost > job->ranks[report->straggler].cost))
-            report->straggler = r;
+    *report = (struct job_report){.job = job, .straggler = job_straggler(job)};
     bool ok = (report->straggler == SIZE_MAX ||
                cause_find(job, report->straggler, &report->cause, status)) &&
               find_kinds(report, status) &&

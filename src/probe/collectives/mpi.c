@@ -76,8 +76,7 @@ struct call {
 
 #define CALL_NUMBER(name, ...) NUMBER_##name,
 enum { CALLS(CALL_NUMBER) NUMBERS };
-#define CALL_ROW(name, operation, ...)                                                             \
-    [NUMBER_##name] = {"PMPI_" #name, operation, __VA_ARGS__, NULL},
+#define CALL_ROW(name, operation, ...) [NUMBER_##name] = {"PMPI_" #name, operation, __VA_ARGS__},
 static struct call calls[] = {CALLS(CALL_ROW)};
 
 static mpi_function *real_function(unsigned number, const void *caller) {
