@@ -188,7 +188,7 @@ class record(_Context):
             return self
         try:
             variables = self._start()
-            if self._process.poll() is None:
+            if _SPOOL in variables:  # else the recorder has failed, and says why at the end
                 self._use_probe(variables)
         except (OSError, ValueError) as error:
             warnings.warn("not recorded: %s" % error, Warning, stacklevel=2)
