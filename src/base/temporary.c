@@ -32,18 +32,6 @@ static bool refused(char *pattern, const char *what, struct status *status) {
     return false;
 }
 
-bool temporary_file(char **path, int *fd, struct status *status) {
-    char *name = name_pattern(status);
-    if (!name)
-        return false;
-    *fd = mkstemp(name);
-    if (*fd < 0)
-        return refused(name, "file", status);
-    fcntl(*fd, F_SETFD, FD_CLOEXEC);
-    *path = name;
-    return true;
-}
-
 /* There are few at a time. Files beyond the maximum are not removed on a signal. */
 enum { MARKED_MAX = 16 };
 static char *_Atomic marked[MARKED_MAX];
@@ -73,18 +61,28 @@ void temporary_remove_all(void) {
     }
 }
 
-bool temporary_named_file(char **path, int *fd, struct status *status) {
-    if (!temporary_file(path, fd, status))
+/* Registered before it exists: a signal in between would leave it behind. mkstemp() fills in the
+ * name before it creates the file. */
+bool temporary_file(char **path, int *fd, struct status *status) {
+    char *name = name_pattern(status);
+    if (!name)
         return false;
-    temporary_register(*path);
+    temporary_register(name);
+    *fd = mkstemp(name);
+    if (*fd < 0) {
+        temporary_unregister(name);
+        return refused(name, "file", status);
+    }
+    fcntl(*fd, F_SETFD, FD_CLOEXEC);
+    *path = name;
     return true;
 }
 
 void temporary_remove(char *path) {
     if (!path)
         return;
-    temporary_unregister(path);
     unlink(path);
+    temporary_unregister(path);
     memory_free(path);
 }
 

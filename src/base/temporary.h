@@ -4,12 +4,10 @@
 
 #include "base/status.h"
 
-/* A new empty file, open for reading and writing and close-on-exec. unlink() it when done (or at
- * once, for an unnamed file), close `fd`, and free the path with memory_free(). */
+/* A new empty file, open for reading and writing and close-on-exec. It is registered until
+ * temporary_remove(), which removes it and frees its path: at the end, or at once for an unnamed
+ * file. temporary_remove() accepts NULL. */
 bool temporary_file(char **path, int *fd, struct status *status);
-/* The same with a name that is registered until temporary_remove(), which also frees it and accepts
- * NULL. */
-bool temporary_named_file(char **path, int *fd, struct status *status);
 void temporary_remove(char *path);
 /* A new empty directory; free the path with memory_free(). */
 bool temporary_folder(char **path, struct status *status);

@@ -507,7 +507,7 @@ static bool run_recorded(struct run_stage *run, struct result_set *set, struct s
     ridge_device *device = run->stage.device;
     char *path;
     int fd;
-    if (!temporary_named_file(&path, &fd, status))
+    if (!temporary_file(&path, &fd, status))
         return false;
     close(fd);
     bool ok =

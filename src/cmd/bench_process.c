@@ -99,7 +99,7 @@ static bool run_child(struct words *words, const volatile sig_atomic_t *stop,
     char *path;
     pid_t child;
     int ended, error_output;
-    if (!temporary_named_file(&path, &error_output, status))
+    if (!temporary_file(&path, &error_output, status))
         return false;
     bool ok = spawn(words, error_output, &child, status);
     if (ok && !wait_for(child, stop, &ended))
@@ -120,7 +120,7 @@ bool bench_process_round(const struct command_line *line, const struct run_optio
     char devices[256] = "";
     int fd;
     struct words words = {{"ridge", "bench"}, 2};
-    if (!temporary_named_file(&path, &fd, status))
+    if (!temporary_file(&path, &fd, status))
         return false;
     close(fd);
     for (unsigned i = 0; options->experiments[i]; i++)

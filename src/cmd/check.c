@@ -226,7 +226,7 @@ static bool measure_once(struct check *check, unsigned at, struct run_values *va
     char *trace = NULL;
     int fd;
     if (check->measure.record) {
-        if (!temporary_named_file(&trace, &fd, status))
+        if (!temporary_file(&trace, &fd, status))
             return false;
         close(fd);
     }
@@ -596,7 +596,7 @@ static bool check_all(struct check *check, struct output *output, struct status 
     check->result.interleaved = check->versus;
     for (unsigned at = CHECK_BEFORE; at < CHECK_SIDES; at++)
         check->result.sides[at] = &check->runs[at];
-    if (!temporary_named_file(&log, &fd, status))
+    if (!temporary_file(&log, &fd, status))
         return false;
     close(fd);
     check->measure.log = log;

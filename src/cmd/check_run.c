@@ -240,7 +240,7 @@ bool check_run(const struct check_measure *measure, const char *const *words, co
         return run_words(words, words[0], measure->log, values, status) &&
                read_printed(measure, values, status);
     if (!trace) {
-        if (!temporary_named_file(&temporary, &fd, status))
+        if (!temporary_file(&temporary, &fd, status))
             return false;
         close(fd);
     }

@@ -57,8 +57,7 @@ static bool select_rank(struct trace **trace, const char *given, struct status *
                            given);
     if (!temporary_file(&name, &fd, status))
         return false;
-    unlink(name);
-    memory_free(name);
+    temporary_remove(name);
     struct trace *selected = NULL;
     bool ok = trace_select_rank(*trace, rank, fd, status) &&
               trace_open_fd(fd, "the selected rank", &selected, status);

@@ -187,9 +187,8 @@ static bool write_through_file(struct trace *trace, struct output *output, struc
     if (!temporary_file(&name, &fd, status))
         return false;
     bool ok = write_database(trace, name, status) && copy_file(fd, output, status);
-    unlink(name);
+    temporary_remove(name);
     close(fd);
-    memory_free(name);
     return ok;
 }
 

@@ -60,7 +60,7 @@ static bool copy_stream(int from, int to, struct status *status) {
 
 static bool copy_pipe(struct source_file *file, int from, struct status *status) {
     int to;
-    if (!temporary_named_file(&file->temporary_copy, &to, status))
+    if (!temporary_file(&file->temporary_copy, &to, status))
         return false;
     bool ok = copy_stream(from, to, status);
     struct stat info;
@@ -222,8 +222,7 @@ static bool open_through_temporary(const struct source_file *file, const char *p
     int fd;
     if (!temporary_file(&name, &fd, status))
         return false;
-    unlink(name);
-    memory_free(name);
+    temporary_remove(name);
     struct merge merge = {0};
     bool write_failed = false;
     bool ok = import_one(file, path, 0, fd, 0, options, &merge, &write_failed, status);

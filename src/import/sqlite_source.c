@@ -166,8 +166,7 @@ static bool open_decompressed(struct sqlite_source *source, const char *path,
               check_length(fd, source->bytes, status) && open_database(source, name, status) &&
               restrict_database(source, status);
     close(fd);
-    unlink(name);
-    memory_free(name);
+    temporary_remove(name);
     return ok;
 }
 

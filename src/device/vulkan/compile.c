@@ -208,7 +208,7 @@ static bool compile_by_program(const char *source, size_t length, struct buffer 
     struct files files = {{NULL, NULL, NULL}, {-1, -1, -1}};
     unsigned made = 0;
     while (made < ARRAY_COUNT(files.fds) &&
-           temporary_named_file(&files.paths[made], &files.fds[made], status))
+           temporary_file(&files.paths[made], &files.fds[made], status))
         made++;
     bool ok =
         made == ARRAY_COUNT(files.fds) && compile_in_files(&files, source, length, spirv, status);

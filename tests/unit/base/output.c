@@ -117,7 +117,7 @@ TEST(what_is_half_written_can_be_removed_from_a_signal_handler) {
     REQUIRE(output_open(&whole, path, false, &status));
     output_printf(&whole, "whole");
     CHECK_OK(output_commit(&whole, &status), status);
-    REQUIRE(temporary_named_file(&name, &fd, &status));
+    REQUIRE(temporary_file(&name, &fd, &status));
     close(fd);
     temporary_remove_all();
     CHECK_INT(leftovers(path), 1);
