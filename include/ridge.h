@@ -622,9 +622,10 @@ struct ridge_optimizer_options {
     double momentum;              /* SGD */
     double beta1, beta2, epsilon; /* Adam: 0.9, 0.999, 1e-8 */
     double weight_decay;
-    double clip_norm;         /* gradients are scaled down to this norm of all together */
-    double loss_scale;        /* first factor of ridge_optimizer_scale_loss(): 65536 for f16 */
-    unsigned growth_interval; /* the loss scale doubles after so many good steps: 2000 */
+    double clip_norm;  /* gradients are scaled down to this norm of all together */
+    double loss_scale; /* first factor of ridge_optimizer_scale_loss(): 65536 for f16 */
+    unsigned
+        growth_interval; /* steps without an infinite gradient until the loss scale doubles: 2000 */
 };
 /* Moments are f32, whatever the parameters are. The parameters are retained. */
 RIDGE_API ridge_optimizer *ridge_optimizer_create(ridge_tensor *const *parameters, unsigned count,

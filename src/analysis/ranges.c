@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 struct open_range {
@@ -344,15 +345,10 @@ struct open_label {
 
 /* The first activity of the device that starts at `time` or later. */
 static size_t first_activity(const struct model *model, uint32_t device, int64_t time) {
-    size_t low = model->device_first[device], high = model->device_first[device + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (model->trace->activity.start[middle] < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t first = model->device_first[device];
+    PARTITION_POINT(first, model->device_first[device + 1], i,
+                    model->trace->activity.start[i] < time);
+    return first;
 }
 
 /* Device time of the queue's activities in the label. */

@@ -21,7 +21,7 @@ static inline int64_t clock_now(void) {
 #endif
 }
 
-/* From one count of ticks to another, for a counter of so many bits (0: 64) that wraps around. */
+/* From one count of ticks to another, for a counter that wraps around at `bits` bits (0: 64). */
 static inline int64_t clock_ticks_between(uint64_t from, uint64_t to, unsigned bits) {
     unsigned unused = bits > 0 && bits < 64 ? 64 - bits : 0;
     return (int64_t)((to - from) << unused) >> unused;

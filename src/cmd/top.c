@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/decimal.h"
+#include "base/memory.h"
+#include "base/temporary.h"
 #include "cmd/command.h"
 #include "cmd/record.h"
 #include "cmd/report.h"
@@ -18,7 +20,7 @@ enum { SAMPLE_RATE = 999, TOP_ROWS = 8 };
 
 struct top {
     struct record_options options;
-    char folder[PATH_MAX], path[PATH_MAX + 16];
+    char *folder, path[PATH_MAX + 16];
     unsigned turns, turns_max; /* 0: until stopped */
     bool ended;
 };
@@ -44,12 +46,8 @@ static bool read_options(const struct command_line *line, struct top *top, struc
 }
 
 static bool make_folder(struct top *top, struct status *status) {
-    const char *parent = getenv("TMPDIR");
-    snprintf(top->folder, sizeof top->folder, "%s/ridge-top.XXXXXX",
-             parent && *parent ? parent : "/tmp");
-    if (!mkdtemp(top->folder))
-        return status_fail_errno(status, "cannot create a folder for the recording, %s",
-                                 top->folder);
+    if (!temporary_folder(&top->folder, status))
+        return false;
     snprintf(top->path, sizeof top->path, "%s/top.ridge", top->folder);
     return true;
 }
@@ -101,6 +99,7 @@ static int top_main(const struct command_line *line) {
         ok = run_turn(&top, &status);
     unlink(top.path);
     rmdir(top.folder);
+    memory_free(top.folder);
     return ok ? 0 : command_fail(line, &status);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/min_max.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 #include "whatif/names.h"
@@ -96,16 +97,10 @@ static bool find_purposes(const struct trace *trace, struct stack_purpose *of) {
 }
 
 static bool is_in_gap(const struct gap_intervals *gaps, int64_t time) {
-    size_t low = 0, high = gaps->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (gaps->list[middle].start <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && gaps->list[low - 1].cause == CAUSE_HOST &&
-           time < gaps->list[low - 1].start + gaps->list[low - 1].length;
+    size_t after = 0;
+    PARTITION_POINT(after, gaps->count, i, gaps->list[i].start <= time);
+    return after > 0 && gaps->list[after - 1].cause == CAUSE_HOST &&
+           time < gaps->list[after - 1].start + gaps->list[after - 1].length;
 }
 
 /* Stacks are often cut before the frames that tell, and native functions have no Python frames:

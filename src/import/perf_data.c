@@ -30,6 +30,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/min_max.h"
+#include "base/search.h"
 #include "import/profile.h"
 
 /* Of enum perf_event_type and of the perf tool. */
@@ -295,15 +296,9 @@ static int by_process_and_time(const void *a, const void *b) {
 
 /* The first mapping of a process. */
 static size_t first_of(const struct perf_data *import, uint64_t pid) {
-    size_t low = 0, high = import->mapping_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (import->mappings[middle].pid < pid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t first = 0;
+    PARTITION_POINT(first, import->mapping_count, i, import->mappings[i].pid < pid);
+    return first;
 }
 
 /* The mapping of an address at a time: the last before it, else the first. A process begins with

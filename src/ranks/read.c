@@ -16,6 +16,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/min_max.h"
+#include "base/search.h"
 #include "ranks/ranks.h"
 #include "trace/rank_select.h"
 #include "trace/writer.h"
@@ -298,15 +299,9 @@ static uint32_t rank_of_main(const struct reading *reading, uint32_t thread) {
 static bool is_occupied(const struct rank *rank, int64_t time) {
     const struct intervals *const sets[] = {&rank->communication, &rank->compute};
     for (size_t i = 0; i < (rank->device ? 2 : 1); i++) {
-        size_t low = 0, high = sets[i]->count;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (sets[i]->list[middle].end <= time)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low < sets[i]->count && sets[i]->list[low].start <= time)
+        size_t at = 0;
+        PARTITION_POINT(at, sets[i]->count, k, sets[i]->list[k].end <= time);
+        if (at < sets[i]->count && sets[i]->list[at].start <= time)
             return true;
     }
     return false;

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/min_max.h"
+#include "base/search.h"
 #include "import/xctrace/xctrace.h"
 
 struct xctrace_interval {
@@ -73,15 +74,9 @@ static int by_start(const void *a, const void *b) {
 }
 
 static size_t first_after(const struct xctrace_intervals *list, int64_t time) {
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->intervals[middle].start < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t first = 0;
+    PARTITION_POINT(first, list->count, i, list->intervals[i].start < time);
+    return first;
 }
 
 /* "Command Buffer 0:Compute Command 0": Metal's own label. */

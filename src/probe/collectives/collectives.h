@@ -29,8 +29,6 @@ void ridge_probe_collective(const struct collective_event *event);
 /* The place of the process in MPI_COMM_WORLD; -1: as the environment has it. */
 void ridge_probe_place(int64_t rank, int64_t world_size);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
-int64_t collectives_now(void);
 /* The function with this name that the caller at the return address would get without this library;
  * NULL: none. */
 void *collectives_find(const char *symbol, const void *caller);

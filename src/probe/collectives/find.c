@@ -10,13 +10,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
-#include <time.h>
-
-int64_t collectives_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static void *find_from(const char *symbol, const void *caller) {
     Dl_info place;

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 enum { CONTEXTS_MAX = 64, RANKS_MAX = 1 << 20, NONE = 0, GROUP_NAME = 32 };
 
 /* Offsets into the options; NONE: not there. */
@@ -180,9 +182,9 @@ static void pass_on(unsigned number, void *options, const void *caller) {
                                      .root = -1,
                                      .peer = -1};
     read_options(operation, options, &event, group);
-    event.start = collectives_now();
+    event.start = clock_now();
     real(options);
-    event.end = collectives_now();
+    event.end = clock_now();
     ridge_probe_collective(&event);
 }
 

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 enum { COMMUNICATORS_MAX = 256, GROUP_NAME = 64, MEMBERS_MAX = 4096, ERROR_OTHER = 15 };
 
 typedef intptr_t word;
@@ -251,9 +253,9 @@ static int pass_on(unsigned number, const word *a, const void *caller) {
     if (!real)
         return ERROR_OTHER; /* no MPI: then nobody calls this */
     describe(call, a, &event, group, caller);
-    event.start = collectives_now();
+    event.start = clock_now();
     int result = real(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11]);
-    event.end = collectives_now();
+    event.end = clock_now();
     ridge_probe_collective(&event);
     return result;
 }

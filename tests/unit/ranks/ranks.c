@@ -20,7 +20,7 @@ struct plan {
     unsigned straggler;           /* UINT32_MAX: none */
     int64_t late;                 /* ns in each segment */
     unsigned jitter;              /* ns */
-    unsigned loss;                /* one operation in so many is not recorded; 0: none */
+    unsigned loss;                /* every nth operation is not recorded; 0: none are lost */
     uint64_t seed;
 };
 
