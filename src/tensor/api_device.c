@@ -90,8 +90,9 @@ void ridge_device_close(ridge_device *device) {
     exports_collect(device);
     if (device->exports) {
         status_fail(tensor_status(), STATUS_USAGE,
-                    "ridge_device_close: %u tensors of %s are in use elsewhere through DLPack",
-                    device->exports, device->name);
+                    "ridge_device_close: other libraries use memory of %s through DLPack (exports: "
+                    "%u)",
+                    device->name, device->exports);
         return;
     }
     close_parts(device);
@@ -116,8 +117,10 @@ bool ridge_device_describe(const ridge_device *device, struct ridge_device_info 
 }
 
 bool ridge_synchronize(ridge_device *device) {
-    return device_check(device, "ridge_synchronize") &&
-           work_wait(device->device, device->recorder, tensor_status());
+    if (!device_check(device, "ridge_synchronize"))
+        return false;
+    exports_collect(device);
+    return work_wait(device->device, device->recorder, tensor_status());
 }
 
 unsigned ridge_queue_count(const ridge_device *device) {
