@@ -118,6 +118,7 @@ RIDGE_API ridge_device *ridge_device_open_with(const struct ridge_device_options
 /* Waits for the device, releases all its tensors, programs and optimizers. Takes NULL. Fails while
  * a function is being compiled on it. */
 RIDGE_API void ridge_device_close(ridge_device *device);
+/* The row that ridge_device_list() would have for it. */
 RIDGE_API bool ridge_device_describe(const ridge_device *device, struct ridge_device_info *info);
 /* Waits until all work of all queues is done. */
 RIDGE_API bool ridge_synchronize(ridge_device *device);
@@ -150,6 +151,7 @@ RIDGE_API bool ridge_pool_stats(const ridge_device *device, struct ridge_pool_st
 RIDGE_API bool ridge_pool_set_capacity(ridge_device *device, unsigned buffers_per_class);
 /* Frees idle buffers, largest first, until at most `bytes` are idle. */
 RIDGE_API bool ridge_pool_shrink_to_fit(ridge_device *device, uint64_t bytes);
+/* Frees all idle buffers. */
 RIDGE_API bool ridge_pool_clear(ridge_device *device);
 /* Frees the idle buffers of the size class of `bytes`. */
 RIDGE_API bool ridge_pool_clear_size(ridge_device *device, uint64_t bytes);
@@ -241,6 +243,7 @@ RIDGE_API int64_t ridge_tensor_stride(const ridge_tensor *tensor, int axis); /* 
 RIDGE_API int64_t ridge_tensor_count(const ridge_tensor *tensor);            /* of elements */
 RIDGE_API size_t ridge_tensor_bytes(const ridge_tensor *tensor); /* as ridge_to_host() counts */
 RIDGE_API bool ridge_tensor_contiguous(const ridge_tensor *tensor);
+/* The device that it is on. */
 RIDGE_API ridge_device *ridge_tensor_device(const ridge_tensor *tensor);
 
 /* Another handle of the same tensor, in the current scope; to move a tensor out of a scope use
@@ -258,7 +261,9 @@ RIDGE_API ridge_tensor *ridge_keep(ridge_tensor *tensor);
 
 /* One size may be -1: it is inferred. Copies if no strides can express the shape. */
 RIDGE_API ridge_tensor *ridge_reshape(ridge_tensor *x, unsigned rank, const int64_t *sizes);
+/* Swaps two axes. */
 RIDGE_API ridge_tensor *ridge_transpose(ridge_tensor *x, int axis_a, int axis_b);
+/* Axis i of the result is axis axes[i] of x. */
 RIDGE_API ridge_tensor *ridge_permute(ridge_tensor *x, const unsigned *axes);
 /* Elements begin, begin + step, ... before end; begin and end may be negative (from the end), end
  * may be INT64_MAX. step is at least 1. */
@@ -266,8 +271,11 @@ RIDGE_API ridge_tensor *ridge_slice(ridge_tensor *x, int axis, int64_t begin, in
                                     int64_t step);
 /* The axis is dropped. */
 RIDGE_API ridge_tensor *ridge_select(ridge_tensor *x, int axis, int64_t index);
+/* To these sizes: axes of size 1, and missing ones in front, are repeated. */
 RIDGE_API ridge_tensor *ridge_broadcast(ridge_tensor *x, unsigned rank, const int64_t *sizes);
+/* A new axis of size 1 before `axis`. */
 RIDGE_API ridge_tensor *ridge_unsqueeze(ridge_tensor *x, int axis);
+/* Drops an axis of size 1. */
 RIDGE_API ridge_tensor *ridge_squeeze(ridge_tensor *x, int axis);
 
 /* ---- Joining and parting ---------------------------------------------------------------- */
@@ -598,6 +606,7 @@ typedef bool ridge_function(void *context, ridge_tensor *const *inputs, ridge_te
 RIDGE_API ridge_program *ridge_compile(ridge_function *function, void *context,
                                        ridge_tensor *const *inputs, unsigned input_count,
                                        unsigned output_count);
+/* Runs it; `outputs` gets as many tensors as it was compiled for. */
 RIDGE_API bool ridge_program_run(ridge_program *program, ridge_tensor *const *inputs,
                                  ridge_tensor **outputs);
 RIDGE_API void ridge_program_release(ridge_program *program); /* accepts NULL */
