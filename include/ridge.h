@@ -349,6 +349,15 @@ RIDGE_BINARY(add_relu) /* relu(x + y) */
 RIDGE_BINARY(mul_relu) /* relu(x * y) */
 RIDGE_TERNARY(affine)  /* x * y + z */
 
+/* An elementwise operation of one's own, as text: ridge_expression("a * sigmoid(b) + 0.5",
+ * operands, 2). Operands are a to h, in the order of the array; numbers take the dtype of what they
+ * meet. There are + - * / % == != < <= > >= && || ! with the precedence of C, parentheses, the
+ * functions of this section without "ridge_", and the names of dtypes as casts: where(a > 0, a,
+ * f32(b)). It is one kernel, fuses with what is around it in compiled functions, runs on every
+ * device and has gradients. Each expression is parsed once and kept. */
+RIDGE_API ridge_tensor *ridge_expression(const char *expression, ridge_tensor *const *operands,
+                                         unsigned count);
+
 /* As in C: to i32 toward zero, saturating; to u8 the low 8 bits of that. A view of x when it has
  * that dtype already. */
 RIDGE_API ridge_tensor *ridge_cast(ridge_tensor *x, enum ridge_dtype dtype);

@@ -431,6 +431,10 @@ RIDGE_CPP_TERNARY(affine)
 #undef RIDGE_CPP_BINARY
 #undef RIDGE_CPP_TERNARY
 
+inline Tensor expression(const char *text, const std::vector<Tensor> &operands) {
+    return Tensor(ridge_expression(text, detail::handles(operands).data(),
+                                   static_cast<unsigned>(operands.size())));
+}
 inline Tensor cast(const Tensor &x, enum ridge_dtype dtype) {
     return Tensor(ridge_cast(x.get(), dtype));
 }
