@@ -530,6 +530,38 @@ RIDGE_API ridge_tensor *ridge_wkv7(ridge_tensor *r, ridge_tensor *w, ridge_tenso
 RIDGE_API ridge_tensor *ridge_token_shift(ridge_tensor *x, ridge_tensor *previous,
                                           ridge_tensor *mix);
 
+/* ---- Custom kernels -----------------------------------------------------------------------
+ * ridge_expression() is the simpler way where it suffices. */
+
+/* Blocks `begin` to `end` of a launch on the CPU. Several threads call it, each for other blocks.
+ * buffers: the inputs, then the result. */
+typedef void ridge_cpu_function(void *const *buffers, const int64_t *scalars, int64_t begin,
+                                int64_t end);
+
+/* A kernel of one's own. A body is the statements between the braces of a kernel in that language.
+ * Its head comes from ridge: buffers are pointers in0, in1, ... and result, to float (f32), int
+ * (i32), 16 bits (f16, bf16) or bytes; scalars.v[i] are 64-bit integers. The words of
+ * src/gen/emit/dialect.h are defined in every language (BLOCK_X, THREAD_X, THREADS_X, LOAD_F16(p,
+ * i), ELEMENT(p, i), BARRIER()...): a body that uses only these is `portable` and serves all four
+ * languages. A language without a body, or a CPU without a function, is refused when it is needed.
+ */
+struct ridge_custom_kernel {
+    const char *name; /* a C identifier, the kernel's name on the trace */
+    const char *portable;
+    const char *cuda, *opencl, *metal, *glsl; /* instead of the portable one; or NULL */
+    ridge_cpu_function *cpu;
+    uint32_t blocks, threads; /* of a launch; threads of a block, which the CPU does not have */
+    const int64_t *scalars;
+    unsigned scalar_count; /* up to 16 */
+    uint64_t flops, bytes; /* of a launch, for traces; bytes 0: of inputs and result */
+};
+/* Runs it on 1 to 8 inputs, which it reads contiguous; the result is new and has these sizes. Works
+ * eagerly and in compiled functions, where it is a kernel of its own in the plan. No gradient
+ * passes through it. Each kernel and each launch with other sizes is kept. */
+RIDGE_API ridge_tensor *ridge_custom(const struct ridge_custom_kernel *kernel,
+                                     ridge_tensor *const *inputs, unsigned count,
+                                     enum ridge_dtype dtype, unsigned rank, const int64_t *sizes);
+
 /* ---- Model files --------------------------------------------------------------------------
  * GGUF (versions 2 and 3) and safetensors, told apart by content. All sizes and offsets are checked
  * when the file is opened; a file that is damaged or truncated, even while it is being read, is an
