@@ -2,7 +2,8 @@
  *
  *   unit [--shard I/N] [WORD]   every Nth test from the Ith on; tests whose names contain WORD
  *
- * TIMES=1 prints the processor time of each test that takes 0.1 s or more, with that of its children.
+ * TIMES=1 prints the processor time of each test that takes 0.1 s or more, with that of its
+ * children.
  */
 #include "test.h"
 
