@@ -57,7 +57,6 @@ enum rank_part_kind {
     PART_KERNEL,  /* kernels of a name */
     PART_RUNNING, /* the main thread ran in a function */
     PART_BLOCKED, /* it was blocked in a function */
-    PART_READY,   /* it had no processor */
     PART_KINDS
 };
 struct rank_part {
@@ -68,6 +67,8 @@ struct rank_part {
     bool is_input, is_collector; /* a data loader; a garbage collector */
     int64_t time;
     uint64_t count;
+    int64_t ready;   /* of PART_RUNNING: in that function, ready to run without a processor */
+    uint64_t blocks; /* of PART_KERNEL: thread blocks of all launches; 0: unknown */
 };
 
 /* window = compute + wait + transfer + unmatched + copy + idle, exactly. */
@@ -97,7 +98,7 @@ struct rank {
     struct intervals exposed;                        /* communication without computing */
     struct rank_part *parts;
     size_t part_count, part_capacity;
-    bool has_parts; /* the main thread was sampled, or kernels are known */
+    double clock_mhz; /* mean of its device; 0: unknown */
 
     /* Set by job_join(). */
     size_t clock; /* index in job->clocks */

@@ -101,10 +101,24 @@ void job_report_finish(struct job_report *report) {
 
 /* ---- sentences ---- */
 
+static void describe_more_work(const struct rank_cause *cause, struct buffer *line,
+                               const char *time) {
+    char count[FORMAT_SIZE], typical[FORMAT_SIZE];
+    buffer_string(line, "it has more work");
+    if (cause->count)
+        buffer_printf(line, ": %s kernels, the other ranks %s", format_count(cause->count, count),
+                      format_count(cause->typical_count, typical));
+    else if (cause->blocks)
+        buffer_printf(line, ": %s thread blocks, the other ranks %s",
+                      format_count(cause->blocks, count),
+                      format_count(cause->typical_blocks, typical));
+    buffer_printf(line, " (%s more)", time);
+}
+
 static void describe_cause(const struct job_report *report, struct buffer *line) {
     const struct job *job = report->job;
     const struct rank_cause *cause = &report->cause;
-    char time[FORMAT_SIZE], ratio[FORMAT_SIZE], count[FORMAT_SIZE], typical[FORMAT_SIZE];
+    char time[FORMAT_SIZE], ratio[FORMAT_SIZE];
     struct text label = job_text(job, cause->label), place = job_text(job, cause->place);
     format_duration(cause->explained, time);
     switch (cause->kind) {
@@ -112,13 +126,13 @@ static void describe_cause(const struct job_report *report, struct buffer *line)
         buffer_printf(line, "the same work takes %s as long as on the other ranks (%s more)",
                       format_ratio(cause->ratio, ratio), time);
         break;
+    case LATE_LONGER:
+        buffer_printf(line, "the same %s %s as long as on the other ranks (%s more)",
+                      job->ranks[report->straggler].device ? "kernels take" : "functions take",
+                      format_ratio(cause->ratio, ratio), time);
+        break;
     case LATE_MORE_WORK:
-        if (cause->count)
-            buffer_printf(line, "it has more work: %s kernels, the other ranks %s (%s more)",
-                          format_count(cause->count, count),
-                          format_count(cause->typical_count, typical), time);
-        else
-            buffer_printf(line, "it has more work (%s more)", time);
+        describe_more_work(cause, line, time);
         break;
     case LATE_INPUT:
         buffer_printf(line, "it loads input for longer (%s more)", time);
@@ -147,10 +161,13 @@ static void describe_cause(const struct job_report *report, struct buffer *line)
                             "from the other ranks");
         return;
     }
-    if (label.length && cause->kind != LATE_SLOWER)
+    if (label.length)
         buffer_printf(line, " in %.*s", TEXT_ARGS(label));
-    if (place.length && cause->kind != LATE_SLOWER)
+    if (place.length)
         buffer_printf(line, " (%.*s)", TEXT_ARGS(place));
+    if (cause->clock_mhz > 0)
+        buffer_printf(line, "; its clock is %.0f MHz, that of the others %.0f MHz",
+                      cause->clock_mhz, cause->typical_mhz);
 }
 
 static bool say_straggler(const struct job_report *report, size_t index, struct buffer *line) {

@@ -47,7 +47,7 @@ SETS = {"1": runs(31), "2": runs(47), "3": runs(53), "4": later_runs(22), "5": l
 
 CAUSES = {"sleep": {"sleep"}, "work": {"more-work"}, "input": {"input", "blocked"},
           "gc": {"garbage-collection"},
-          "nap": {"sleep"}, "poll": {"sleep"}, "wait": {"sleep", "blocked"}, "rows": {"more-work", "longer"},
+          "nap": {"sleep"}, "poll": {"sleep", "blocked"}, "wait": {"sleep", "blocked"}, "rows": {"more-work", "longer"},
           "slow": {"slower", "longer"}, "refine": {"more-work"}, "extra": {"more-work"},
           "tokens": {"more-work", "longer"}, "fifo": {"input", "blocked"}, "lock": {"blocked"},
           "queue": {"input", "blocked"}, "decode": {"input"}}

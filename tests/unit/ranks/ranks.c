@@ -477,18 +477,18 @@ TEST(a_late_rank_is_explained_by_what_it_does_more) {
         for (unsigned r = 0; r < 4; r++) {
             add_part(&job, r,
                      (struct rank_part){PART_RUNNING, named(&job, "forward"), 0, 0, false, false,
-                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29});
+                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29, 0, 0});
             add_part(&job, r,
                      (struct rank_part){PART_RUNNING, named(&job, "norm"), 0, 0, false, false,
-                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29});
+                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29, 0, 0});
         }
         add_part(&job, 1,
                  (struct rank_part){PART_RUNNING, named(&job, "extra"), named(&job, "a.py:7"), 0,
-                                    false, kind == 2, kind == 1 ? 0 : 14500000, 29});
+                                    false, kind == 2, kind == 1 ? 0 : 14500000, 29, 0, 0});
         if (kind == 3)
             job.ranks[1].parts[2].is_input = true;
         struct rank_cause cause = cause_of(&job, 1);
-        static const enum late_kind expected[] = {LATE_MORE_WORK, LATE_SLOWER, LATE_COLLECTOR,
+        static const enum late_kind expected[] = {LATE_MORE_WORK, LATE_LONGER, LATE_COLLECTOR,
                                                   LATE_INPUT};
         CHECK_INT(cause.kind, expected[kind]);
         CHECK_INT(cause.excess, 29 * 500000);
