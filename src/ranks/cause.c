@@ -117,8 +117,7 @@ static void add_running(struct comparison *comparison, const struct compared *co
     const struct rank_part *own = compared->part, *typical = &compared->typical;
     int64_t longer = own->time - typical->time, ready = own->ready - typical->ready, of_work = 0;
     if (longer > 0 && ready > 0 && own->time > 0)
-        of_work =
-            MIN((int64_t)((double)own->ready * (double)longer / (double)own->time), ready);
+        of_work = MIN((int64_t)((double)own->ready * (double)longer / (double)own->time), ready);
     add_excess(comparison, GROUP_WORK, compared, longer + of_work);
     add_excess(comparison, GROUP_PROCESSOR, compared, ready - of_work);
 }
@@ -133,9 +132,8 @@ static void group_part(struct comparison *comparison, const struct compared *com
     else if (own->is_input)
         add_excess(comparison, GROUP_INPUT, compared, excess);
     else if (own->kind == PART_BLOCKED)
-        add_excess(comparison,
-                   own->blocked_on == BLOCKED_SLEEP ? GROUP_SLEEP : GROUP_BLOCKED, compared,
-                   excess);
+        add_excess(comparison, own->blocked_on == BLOCKED_SLEEP ? GROUP_SLEEP : GROUP_BLOCKED,
+                   compared, excess);
     else
         add_running(comparison, compared);
 }
@@ -180,8 +178,8 @@ static void name_part(struct rank_cause *cause, enum late_kind kind,
 /* ---- work ---- */
 
 /* Time of a function or kernel: of all its lines. */
-static void sum_label(const struct comparison *comparison, enum rank_part_kind kind,
-                      uint32_t label, bool all, struct rank_part *own, struct rank_part *typical) {
+static void sum_label(const struct comparison *comparison, enum rank_part_kind kind, uint32_t label,
+                      bool all, struct rank_part *own, struct rank_part *typical) {
     *own = *typical = (struct rank_part){.kind = kind};
     for (size_t i = 0; i < comparison->count; i++) {
         const struct compared *at = &comparison->parts[i];
@@ -222,8 +220,7 @@ static void compare_clocks(const struct job *job, size_t rank, struct rank_cause
     for (size_t r = 0; r < job->rank_count; r++)
         if (r != rank)
             best = MAX(best, job->ranks[r].clock_mhz);
-    if (job->ranks[rank].clock_mhz > 0 &&
-        job->ranks[rank].clock_mhz < best * (1 - CLOCK_MARGIN)) {
+    if (job->ranks[rank].clock_mhz > 0 && job->ranks[rank].clock_mhz < best * (1 - CLOCK_MARGIN)) {
         cause->clock_mhz = job->ranks[rank].clock_mhz;
         cause->typical_mhz = best;
     }
@@ -238,8 +235,8 @@ static void explain_work(const struct comparison *comparison, enum rank_part_kin
         return;
     sum_label(comparison, kind, 0, true, &all, &typical);
     sum_label(comparison, kind, top->part->label, false, &own, &of_others);
-    bool in_one = (double)(own.time - of_others.time) >=
-                  ONE_FUNCTION_MIN * (double)(all.time - typical.time);
+    bool in_one =
+        (double)(own.time - of_others.time) >= ONE_FUNCTION_MIN * (double)(all.time - typical.time);
     bool is_own = in_one && (double)of_others.time <= ELSEWHERE_MAX * (double)own.time;
     bool more_kernels = kind == PART_KERNEL && is_more(all.count, typical.count);
     bool more_blocks = kind == PART_KERNEL && is_more(own.blocks, of_others.blocks);
@@ -252,8 +249,7 @@ static void explain_work(const struct comparison *comparison, enum rank_part_kin
         return;
     }
     bool same_work = kind == PART_KERNEL && all.blocks > 0 && all.blocks == typical.blocks;
-    name_part(cause, same_work && !in_one ? LATE_SLOWER : LATE_LONGER, in_one ? top : NULL,
-              excess);
+    name_part(cause, same_work && !in_one ? LATE_SLOWER : LATE_LONGER, in_one ? top : NULL, excess);
     cause->ratio = in_one ? ratio_of(own.time, of_others.time) : ratio_of(all.time, typical.time);
     if (kind == PART_KERNEL)
         compare_clocks(comparison->job, comparison->rank, cause);
@@ -275,9 +271,9 @@ static enum group largest_group(const struct comparison *comparison) {
 static void explain_host(const struct comparison *comparison, bool has_device,
                          struct rank_cause *cause) {
     static const enum late_kind kinds[GROUPS] = {
-        [GROUP_WORK] = LATE_HOST,           [GROUP_PROCESSOR] = LATE_PROCESSOR,
-        [GROUP_INPUT] = LATE_INPUT,         [GROUP_COLLECTOR] = LATE_COLLECTOR,
-        [GROUP_SLEEP] = LATE_SLEEP,         [GROUP_BLOCKED] = LATE_BLOCKED,
+        [GROUP_WORK] = LATE_HOST,   [GROUP_PROCESSOR] = LATE_PROCESSOR,
+        [GROUP_INPUT] = LATE_INPUT, [GROUP_COLLECTOR] = LATE_COLLECTOR,
+        [GROUP_SLEEP] = LATE_SLEEP, [GROUP_BLOCKED] = LATE_BLOCKED,
     };
     enum group group = largest_group(comparison);
     int64_t excess = comparison->excess[group];

@@ -197,6 +197,9 @@ int64_t job_step_time(const struct job *job, int64_t of);
 int64_t clock_aligned(const struct job *job, const struct rank *rank, int64_t time);
 int64_t clock_local(const struct job *job, const struct rank *rank, int64_t aligned);
 bool clock_is_aligned(const struct job *job, const struct rank *rank);
+/* Whether an operation can complete at one member only after the other has arrived. */
+bool collective_depends(const struct job *job, const struct collective *collective,
+                        const struct rank_event *own, const struct rank_event *other);
 /* When an operation can complete at a member: the last arrival that it depends on, aligned; that of
  * itself for one without a match. */
 int64_t collective_release(const struct job *job, const struct collective *collective,

@@ -44,9 +44,9 @@ struct reading {
     uint32_t *process_main; /* by process: its main thread; 0: none */
     uint32_t *rank_main;    /* by rank of this trace: the main thread that is followed */
     uint64_t *process_events;
-    uint32_t *stack_label; /* by stack: the function that it stands for */
+    uint32_t *stack_label;          /* by stack: the function that it stands for */
     struct thread_samples *samples; /* by rank of this trace: of the main thread */
-    struct map parts;      /* (rank, kind, label, place) to index in rank->parts */
+    struct map parts;               /* (rank, kind, label, place) to index in rank->parts */
     struct status *status;
 };
 
@@ -233,10 +233,10 @@ static bool read_activities(struct reading *reading) {
     struct trace *trace = reading->trace;
     uint8_t *communicates =
         memory_allocate(trace->strings.count, sizeof *communicates, reading->status);
-    bool ok = communicates &&
-              trace_load(trace, TABLE_ACTIVITY,
-                         "start duration queue kind name detail grid_x grid_y grid_z",
-                         reading->status);
+    bool ok =
+        communicates &&
+        trace_load(trace, TABLE_ACTIVITY,
+                   "start duration queue kind name detail grid_x grid_y grid_z", reading->status);
     for (size_t i = 0; ok && i < trace->activity.count; i++) {
         uint32_t name = trace->activity.name[i];
         if (!communicates[name])
@@ -310,6 +310,109 @@ static uint32_t rank_of_main(const struct reading *reading, uint32_t thread) {
                                                                                     : NO_RANK;
 }
 
+/* ---- operations of other threads ---- */
+
+/* A library may communicate in a thread of its own, as gloo of torch.distributed does: the main
+ * thread hands an operation over and is blocked until its end. Then the rank arrives when the main
+ * thread blocks, not when the other thread gets a processor, and continues when the main thread
+ * does. */
+struct handover {
+    struct intervals blocked; /* the main thread, on a lock or for an unknown reason */
+    struct intervals others;  /* another thread computes */
+};
+
+static void list_lanes(const struct reading *reading, bool *is_lane) {
+    for (size_t r = reading->first; r < reading->job->rank_count; r++)
+        for (size_t e = 0; e < reading->job->ranks[r].event_count; e++)
+            if (!reading->job->ranks[r].events[e].is_device)
+                is_lane[reading->job->ranks[r].events[e].lane] = true;
+}
+
+static bool add_handover(struct reading *reading, size_t row, const bool *is_lane,
+                         struct handover *handovers) {
+    const struct trace *trace = reading->trace;
+    uint32_t thread = trace->state.thread[row];
+    uint32_t index = reading->process_rank[trace->thread.process[thread]];
+    int64_t start = trace->state.start[row], end = start + trace->state.duration[row];
+    unsigned state = trace->state.state[row], on = trace->state.blocked_on[row];
+    if (index == NO_RANK)
+        return true;
+    struct handover *handover = &handovers[index - reading->first];
+    bool is_main = reading->rank_main[index - reading->first] == thread;
+    if (is_main && state == STATE_BLOCKED && (on == BLOCKED_LOCK || on == BLOCKED_UNKNOWN))
+        return intervals_add(&handover->blocked, start, end, reading->status);
+    if (!is_main && !is_lane[thread] && state == STATE_RUNNING)
+        return intervals_add(&handover->others, start, end, reading->status);
+    return true;
+}
+
+/* Whether the process only waits in that time; another thread may run for a tenth of it. */
+static bool is_quiet(const struct handover *handover, int64_t start, int64_t end) {
+    return start < end &&
+           intervals_length(&handover->others, (struct interval){start, end}) * 10 <= end - start;
+}
+
+/* The first operation in a blocked time begins with it, and the last ends with it. */
+static bool extend_events(struct reading *reading, struct rank *rank, uint32_t main,
+                          const struct handover *handover) {
+    size_t at = 0;
+    int64_t reached = INT64_MIN; /* end of the operations before `at` */
+    for (size_t b = 0; b < handover->blocked.count; b++) {
+        struct interval blocked = handover->blocked.list[b];
+        struct rank_event *last = NULL;
+        for (; at < rank->event_count && rank->events[at].start < blocked.end; at++) {
+            struct rank_event *event = &rank->events[at];
+            if (event->lane != main && event->start > blocked.start && reached <= blocked.start &&
+                is_quiet(handover, blocked.start, event->start)) {
+                if (!intervals_add(&rank->communication, blocked.start, event->start,
+                                   reading->status))
+                    return false;
+                event->start = blocked.start;
+            }
+            if (event->end > reached)
+                last = event;
+            reached = MAX(reached, event->end);
+        }
+        if (last && last->lane != main && last->end > blocked.start &&
+            is_quiet(handover, last->end, blocked.end)) {
+            if (!intervals_add(&rank->communication, last->end, blocked.end, reading->status))
+                return false;
+            reached = last->end = blocked.end;
+        }
+    }
+    return true;
+}
+
+static bool find_handovers(struct reading *reading) {
+    struct trace *trace = reading->trace;
+    size_t ranks = reading->job->rank_count - reading->first;
+    bool *is_lane = memory_allocate(trace->thread.count, sizeof *is_lane, reading->status);
+    struct handover *handovers = memory_allocate(ranks + 1, sizeof *handovers, reading->status);
+    bool ok = is_lane && handovers &&
+              trace_load(trace, TABLE_STATE, "start duration thread state blocked_on stack",
+                         reading->status);
+    if (ok)
+        list_lanes(reading, is_lane);
+    for (size_t i = 0; ok && i < trace->state.count; i++)
+        ok = add_handover(reading, i, is_lane, handovers);
+    for (size_t r = 0; ok && r < ranks; r++) {
+        struct rank *rank = &reading->job->ranks[reading->first + r];
+        intervals_sort(&handovers[r].blocked);
+        intervals_sort(&handovers[r].others);
+        if (!rank->device && reading->rank_main[r])
+            ok = extend_events(reading, rank, reading->rank_main[r], &handovers[r]);
+    }
+    for (size_t r = 0; handovers && r < ranks; r++) {
+        intervals_finish(&handovers[r].blocked);
+        intervals_finish(&handovers[r].others);
+    }
+    memory_free(handovers);
+    memory_free(is_lane);
+    return ok;
+}
+
+/* ---- what the host did ---- */
+
 /* Whether the rank communicates or, with a device, is busy at that time: then what its host does
  * does not make it late. */
 static bool is_occupied(const struct rank *rank, int64_t time) {
@@ -329,8 +432,8 @@ static bool is_between_events(const struct rank *rank, int64_t time) {
            time < rank->events[rank->event_count - 1].end;
 }
 
-/* The collector's frame, functions of the interpreters, where they have symbols, or a line of Python
- * that calls the collector. */
+/* The collector's frame, functions of the interpreters, where they have symbols, or a line of
+ * Python that calls the collector. */
 static bool is_collector(const struct trace *trace, uint32_t stack) {
     for (unsigned depth = 0; stack && depth < 64; depth++, stack = trace->stack.parent[stack]) {
         struct text function = trace_text(trace, trace->stack.function[stack]);
@@ -368,13 +471,13 @@ static bool describe_stack(struct reading *reading, uint32_t stack, struct rank_
            name_of(reading, text_of(place), &part->place);
 }
 
-/* The function in which a thread was that lost its processor: that of the sample before, else of the
- * one after. */
+/* The function in which a thread was that lost its processor: that of the sample before, else of
+ * the one after. */
 static uint32_t stack_near(const struct thread_samples *samples, struct interval time) {
     size_t at = 0;
     PARTITION_POINT(at, samples->count, i, samples->list[i].time <= time.start);
-    if (at > 0 && (at == samples->count || time.start - samples->list[at - 1].time <=
-                                               samples->list[at].time - time.end))
+    if (at > 0 && (at == samples->count ||
+                   time.start - samples->list[at - 1].time <= samples->list[at].time - time.end))
         at--;
     return at < samples->count ? samples->list[at].stack : 0;
 }
@@ -397,7 +500,8 @@ static bool read_state(struct reading *reading, size_t row) {
     uint32_t stack = trace->state.stack[row];
     if (state == STATE_READY) {
         part = (struct rank_part){.kind = PART_RUNNING, .ready = end - start};
-        stack = stack_near(&reading->samples[index - reading->first], (struct interval){start, end});
+        stack =
+            stack_near(&reading->samples[index - reading->first], (struct interval){start, end});
     } else {
         part.blocked_on = trace->state.blocked_on[row];
     }
@@ -430,9 +534,7 @@ static int by_sample_time(const void *a, const void *b) {
 static bool read_host(struct reading *reading) {
     struct trace *trace = reading->trace;
     size_t ranks = reading->job->rank_count - reading->first;
-    if (!trace_load(trace, TABLE_STATE, "start duration thread state blocked_on stack",
-                    reading->status) ||
-        !trace_load(trace, TABLE_SAMPLE, NULL, reading->status))
+    if (!trace_load(trace, TABLE_SAMPLE, NULL, reading->status))
         return false;
     for (size_t i = 0; i < trace->sample.count; i++)
         if (!read_sample(reading, i))
@@ -603,6 +705,9 @@ static bool read_all(struct reading *reading) {
         return false;
     sort_communication(reading);
     find_main_threads(reading);
+    if (!find_handovers(reading))
+        return false;
+    sort_communication(reading);
     return read_host(reading) && finish_ranks(reading);
 }
 

@@ -617,8 +617,8 @@ static bool check_frame(struct python_reader *reader, struct process *process,
     } else if (process->layout.instruction == CPYTHON_UNIT_OFFSET) {
         offset *= 2;
     }
-    *frame = (struct python_frame){
-        read->address, code->index, (int32_t)offset, read->is_entry, false};
+    *frame =
+        (struct python_frame){read->address, code->index, (int32_t)offset, read->is_entry, false};
     return offset >= -2 && offset < (int64_t)code->size;
 }
 
