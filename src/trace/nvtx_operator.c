@@ -1,3 +1,4 @@
+/* The numbers follow the name in any order; the first of them ends it. */
 #include "trace/nvtx_operator.h"
 
 #include <string.h>
