@@ -69,8 +69,7 @@ static size_t calls_in(const struct model *model, size_t range, size_t *end) {
     return first;
 }
 
-/* The first call with a stack in the range. */
-static uint32_t first_call(const struct model *model, size_t range) {
+uint32_t forward_call(const struct model *model, uint32_t range) {
     size_t end, call = calls_in(model, range, &end);
     for (; call < end; call++)
         if (model->trace->call.stack[call])
@@ -87,9 +86,8 @@ static uint32_t forward_of(const struct forward_finder *finder, size_t range) {
     size_t after = 0;
     PARTITION_POINT(after, finder->count, i, by_sequence(&finder->operators[i], &key) < 0);
     const struct numbered_range *found = after ? &finder->operators[after - 1] : NULL;
-    return found && found->process == key.process && found->sequence == key.sequence
-               ? first_call(finder->model, found->range)
-               : NO_ROW;
+    return found && found->process == key.process && found->sequence == key.sequence ? found->range
+                                                                                     : NO_ROW;
 }
 
 static void mark_calls(struct forward_finder *finder, size_t range) {

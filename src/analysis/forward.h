@@ -1,4 +1,4 @@
-/* Which call of the forward pass is a call of the backward pass the gradient of?
+/* Which operator of the forward pass does a call of the backward pass differentiate?
  *
  * PyTorch numbers the operators that autograd differentiates. Under
  * torch.autograd.profiler.emit_nvtx() the ranges of an operator (aten::addmm) and of its gradient
@@ -9,9 +9,11 @@
 
 #include "analysis/model.h"
 
-/* By call: the row of the first call with a stack of the forward operator; NO_ROW: unknown, or not
- * of a backward pass. NULL: no call is known to be. Free with memory_free(). Needs the ranges'
- * sequence numbers. */
+/* By call: the row of the range of the forward operator; NO_ROW: unknown, or not of a backward
+ * pass. NULL: no call is known to be. Free with memory_free(). Needs the ranges' sequence numbers.
+ */
 bool forward_find(const struct model *model, uint32_t **forward, struct status *status);
+/* The first call with a stack in the range, or NO_ROW. */
+uint32_t forward_call(const struct model *model, uint32_t range);
 
 #endif

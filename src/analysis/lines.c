@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/forward.h"
 #include "analysis/gaps.h"
 #include "base/array.h"
 #include "base/checksum.h"
@@ -200,9 +201,11 @@ static void add_captured(struct finder *finder, const struct selection *by_devic
 static void add_backward(struct finder *finder, const struct selection *by_device) {
     const struct model *model = finder->model;
     for (size_t i = 0; model->forward && i < model->trace->activity.count; i++) {
-        uint32_t call = model->launch[i] == NO_ROW ? NO_ROW : model->forward[model->launch[i]];
-        struct source_line *line = line_of_call(finder, call);
-        if (!line || !model_selected(model, by_device, i))
+        uint32_t range = model->launch[i] == NO_ROW ? NO_ROW : model->forward[model->launch[i]];
+        if (range == NO_ROW || !model_selected(model, by_device, i))
+            continue;
+        struct source_line *line = line_of_call(finder, forward_call(model, range));
+        if (!line)
             continue;
         line->backward_time += model->trace->activity.duration[i];
         finder->lines->backward_time += model->trace->activity.duration[i];
