@@ -42,13 +42,17 @@ bool ranks_read(const char *const *arguments, unsigned count, bool skip_invalid,
     return ok;
 }
 
-static bool print_job(const struct job *job, bool as_json, struct output *output,
-                      struct status *status) {
+enum ranks_format { RANKS_TEXT, RANKS_JSON, RANKS_HTML };
+
+static bool print_job(const struct job *job, const char *name, enum ranks_format format,
+                      struct output *output, struct status *status) {
     struct job_report report;
     if (!job_report_build(&report, job, status))
         return false;
-    bool ok = as_json ? job_report_json(&report, output, status)
-                      : job_report_text(&report, terminal_columns(output), output, status);
+    bool ok = format == RANKS_JSON ? job_report_json(&report, output, status)
+              : format == RANKS_HTML
+                  ? job_report_html(&report, name, output, status)
+                  : job_report_text(&report, terminal_columns(output), output, status);
     job_report_finish(&report);
     return ok;
 }
@@ -66,34 +70,38 @@ static bool are_reports(const struct trace_files *files, bool *reports, struct s
     return true;
 }
 
-static bool print_fleet(const struct trace_files *files, bool as_json, struct output *output,
-                        struct status *status) {
+static bool print_fleet(const struct trace_files *files, enum ranks_format format,
+                        struct output *output, struct status *status) {
     struct fleet fleet = {0};
+    if (format == RANKS_HTML)
+        return status_fail(status, STATUS_USAGE,
+                           "the page is made of traces, not of reports; use --format json");
     struct progress *progress = progress_begin("reading", -1);
     bool ok = true;
     for (size_t i = 0; i < files->count && ok; i++)
         ok = fleet_add(&fleet, files->paths[i], status);
     ok = ok && fleet_join(&fleet, status);
     progress_end(progress);
-    ok = ok && (as_json ? fleet_json(&fleet, output, status)
-                        : fleet_text(&fleet, terminal_columns(output), output, status));
+    ok =
+        ok && (format == RANKS_JSON ? fleet_json(&fleet, output, status)
+                                    : fleet_text(&fleet, terminal_columns(output), output, status));
     fleet_finish(&fleet);
     return ok;
 }
 
 static bool print_ranks(const char *const *arguments, unsigned count, bool skip_invalid,
-                        bool as_json, struct output *output, struct status *status) {
+                        enum ranks_format format, struct output *output, struct status *status) {
     struct trace_files files = {0};
     struct job job = {0};
     bool reports = false;
     bool ok =
         trace_files_find(arguments, count, &files, status) && are_reports(&files, &reports, status);
     if (ok && reports)
-        ok = print_fleet(&files, as_json, output, status);
+        ok = print_fleet(&files, format, output, status);
     else if (ok)
         ok = read_files(&files, &(struct import_options){.skip_invalid = skip_invalid}, &job,
                         status) &&
-             print_job(&job, as_json, output, status);
+             print_job(&job, arguments[0], format, output, status);
     job_finish(&job);
     trace_files_finish(&files);
     return ok;
@@ -102,22 +110,26 @@ static bool print_ranks(const char *const *arguments, unsigned count, bool skip_
 static int run_ranks(const struct command_line *line) {
     unsigned count;
     const char *const *arguments = command_arguments(line, &count);
-    static const struct format_suffix suffixes[] = {{".json", "json"}, {".txt", "text"}, {0}};
-    const char *format = command_flag(line, "json") ? "json" : command_format(line, suffixes);
+    static const struct format_suffix suffixes[] = {
+        {".json", "json"}, {".html", "html"}, {".txt", "text"}, {0}};
+    const char *given = command_flag(line, "json") ? "json" : command_format(line, suffixes);
+    enum ranks_format format = given && strcmp(given, "json") == 0   ? RANKS_JSON
+                               : given && strcmp(given, "html") == 0 ? RANKS_HTML
+                                                                     : RANKS_TEXT;
     struct status status = {0};
     struct output output;
     bool ok =
         output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status);
     if (!ok)
         return command_fail(line, &status);
-    ok = print_ranks(arguments, count, command_flag(line, "skip-invalid"),
-                     format && strcmp(format, "json") == 0, &output, &status);
+    ok =
+        print_ranks(arguments, count, command_flag(line, "skip-invalid"), format, &output, &status);
     ok = output_close(&output, ok, &status);
     return ok ? 0 : command_fail(line, &status);
 }
 
 static const struct command_option options[] = {
-    {"format", 0, "text|json", "output format; default: by the suffix of FILE, else text"},
+    {"format", 0, "text|json|html", "output format; default: by the suffix of FILE, else text"},
     {"json", 0, NULL, "short for --format json"},
     {"output", 'o', "FILE", "write to FILE instead of standard output"},
     {"force", 'f', NULL, "replace FILE if it exists"},
@@ -147,6 +159,7 @@ const struct command command_ranks = {
         "others between collectives, by a replay of all ranks.",
     .examples = "ridge ranks run.ridge\ta recording of mpirun or torchrun\n"
                 "ridge ranks traces/\tone trace per rank\n"
+                "ridge ranks traces/ -o job.html\tthe page: ranks aligned in time, steps\n"
                 "ridge ranks rank*.json.gz --json\tfor a program\n"
                 "ridge ranks reports/*.json\treports of 'ridge report --format json'",
     .options = options,

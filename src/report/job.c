@@ -14,6 +14,8 @@
 #include "base/min_max.h"
 #include "base/section.h"
 #include "ranks/replay.h"
+#include "ranks/steps.h"
+#include "report/job_sections.h"
 #include "report/text.h"
 
 /* ---- questions ---- */
@@ -74,7 +76,8 @@ static bool ask(const struct job *job, struct job_change change, int64_t *gain,
 bool job_report_build(struct job_report *report, const struct job *job, struct status *status) {
     *report = (struct job_report){.job = job, .straggler = job_straggler(job)};
     bool ok = (report->straggler == SIZE_MAX ||
-               cause_find(job, report->straggler, &report->cause, status)) &&
+               (cause_find(job, report->straggler, &report->cause, status) &&
+                job_late_steps(job, report->straggler, &report->late, status))) &&
               find_kinds(report, status) && job_findings_build(&report->findings, job, status) &&
               ask(job, (struct job_change){.without_straggler = SIZE_MAX, .balanced = true},
                   &report->balanced, status) &&
@@ -181,8 +184,14 @@ static bool say_straggler(const struct job_report *report, size_t index, struct 
         return true;
     }
     const struct rank *rank = &job->ranks[report->straggler];
-    if (index > 1)
+    if (index > 2 || (index == 2 && report->late.count == 0))
         return false;
+    if (index == 2) {
+        buffer_printf(line, "It is late in %zu of %zu steps, most in step %zu (%s).",
+                      report->late.count, job_step_count(job), report->late.worst + 1,
+                      format_duration(report->late.worst_time, step));
+        return true;
+    }
     if (index == 1) {
         buffer_string(line, "Cause on that rank: ");
         describe_cause(report, line);
@@ -560,8 +569,7 @@ static void say(struct output *output, unsigned width, const char *before, struc
     buffer_clear(line);
 }
 
-static void write_head(const struct job_report *report, unsigned width, struct output *output,
-                       struct buffer *line) {
+static void say_head(const struct job_report *report, struct buffer *line) {
     const struct job *job = report->job;
     char length[FORMAT_SIZE], step[FORMAT_SIZE], ranks[FORMAT_PLURAL_SIZE];
     char hosts[FORMAT_PLURAL_SIZE];
@@ -579,7 +587,6 @@ static void write_head(const struct job_report *report, unsigned width, struct o
             line, ", %zu steps of %s", job->steps.count,
             format_duration(job_step_time(job, job->window.end - job->window.start), step));
     buffer_byte(line, '.');
-    say(output, width, "", line);
 }
 
 static bool write_table(const struct section *section, const struct job_report *report,
@@ -594,11 +601,32 @@ static bool write_table(const struct section *section, const struct job_report *
         output, status);
 }
 
+/* Of those that have something to say, the nth. */
+static bool say_trust(const struct job *job, size_t nth, struct buffer *line) {
+    static bool (*const sayers[])(const struct job *job, struct buffer *line) = {
+        say_matched, say_missing, say_cut, say_contradictions};
+    size_t seen = 0;
+    for (size_t i = 0; i < sizeof sayers / sizeof *sayers; i++) {
+        buffer_clear(line);
+        if (i == 3) {
+            size_t clocks = job->clock_count ? job->clock_count - 1 : 0;
+            if (nth < seen + clocks)
+                return say_clock(job, nth - seen, line);
+            seen += clocks;
+        }
+        if (sayers[i](job, line) && seen++ == nth)
+            return true;
+    }
+    buffer_clear(line);
+    return false;
+}
+
 bool job_report_text(const struct job_report *report, unsigned width, struct output *output,
                      struct status *status) {
     const struct job *job = report->job;
     struct buffer line = {0};
-    write_head(report, width, output, &line);
+    say_head(report, &line);
+    say(output, width, "", &line);
     output_printf(output, "\n");
     for (size_t i = 0; say_straggler(report, i, &line); i++)
         say(output, width, i ? "  " : "", &line);
@@ -616,19 +644,45 @@ bool job_report_text(const struct job_report *report, unsigned width, struct out
                     "means; skew: last arrival after the first, transfer: from then to the end",
                     width, TEXT_KINDS, output, status);
     output_printf(output, "\nTrust\n");
-    if (say_matched(job, &line))
-        say(output, width, "  - ", &line);
-    if (say_missing(job, &line))
-        say(output, width, "  - ", &line);
-    if (say_cut(job, &line))
-        say(output, width, "  - ", &line);
-    for (size_t i = 0; say_clock(job, i, &line); i++)
-        say(output, width, "  - ", &line);
-    if (say_contradictions(job, &line))
+    for (size_t i = 0; say_trust(job, i, &line); i++)
         say(output, width, "  - ", &line);
     ok = ok && buffer_ok(&line, status);
     buffer_finish(&line);
     return ok;
+}
+
+/* ---- for the page ---- */
+
+static void write_sentence(struct json *json, const char *part, struct buffer *line) {
+    json_begin_object(json);
+    json_member_string(json, "part", part);
+    json_member_text(json, "text", buffer_as_text(line));
+    json_end_object(json);
+    buffer_clear(line);
+}
+
+void job_write_sentences(const struct job_report *report, struct json *json) {
+    struct buffer line = {0};
+    json_begin_array(json);
+    say_head(report, &line);
+    write_sentence(json, "head", &line);
+    for (size_t i = 0; say_straggler(report, i, &line); i++)
+        write_sentence(json, "straggler", &line);
+    if (say_gains(report, &line))
+        write_sentence(json, "gains", &line);
+    for (size_t i = 0; say_finding(report, i, &line); i++)
+        write_sentence(json, "finding", &line);
+    for (size_t i = 0; say_trust(report->job, i, &line); i++)
+        write_sentence(json, "trust", &line);
+    json_end_array(json);
+    buffer_finish(&line);
+}
+
+bool job_write_tables(const struct job_report *report, struct json *json, struct status *status) {
+    enum { ROWS = 1000 };
+    return section_write_json_table(&section_ranks, "ranks", report, ROWS, json, status) &&
+           section_write_json_table(&section_collectives, "collectives", report, ROWS, json,
+                                    status);
 }
 
 /* ---- JSON ---- */
@@ -661,6 +715,8 @@ static void write_straggler_json(struct json *json, const struct job_report *rep
     json_member_integer(json, "explained_ns", report->cause.explained);
     json_member_text(json, "function", job_text(job, report->cause.label));
     json_member_text(json, "place", job_text(job, report->cause.place));
+    json_member_unsigned(json, "late_steps", report->late.count);
+    json_member_unsigned(json, "worst_step", report->late.count ? report->late.worst + 1 : 0);
     json_end_object(json);
 }
 

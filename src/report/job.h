@@ -9,6 +9,7 @@
 #include "ranks/cause.h"
 #include "ranks/findings.h"
 #include "ranks/ranks.h"
+#include "ranks/steps.h"
 
 /* Collectives of one operation, group and size. */
 struct collective_kind {
@@ -25,6 +26,7 @@ struct job_report {
     const struct job *job;
     size_t straggler; /* index of the rank that costs most; SIZE_MAX: none is worth naming */
     struct rank_cause cause;
+    struct late_steps late; /* of the straggler */
     struct job_findings findings;
     int64_t balanced;              /* gain if every rank took as long as the median; -1: unknown */
     int64_t overlapped, faster;    /* gain with communication overlapped, and twice as fast */
@@ -38,5 +40,8 @@ void job_report_finish(struct job_report *report);
 bool job_report_text(const struct job_report *report, unsigned width, struct output *output,
                      struct status *status);
 bool job_report_json(const struct job_report *report, struct output *output, struct status *status);
+/* The page; `name` is what it is about. */
+bool job_report_html(const struct job_report *report, const char *name, struct output *output,
+                     struct status *status);
 
 #endif
