@@ -355,7 +355,7 @@ def a_job_has_its_ranks_in_rows_linked_collectives_and_a_heat_map(chromium):
         require(page.run("ridge.job.rows.map((row) => row.rank)") == [0, 1, 2], "the ranks are not in rows")
         require(page.run("ridge.job.links.every((link) => link.members.length === 9)"), "a collective does not link its three ranks")
         heat = page.run("ridge.job.heat")
-        require(len(heat) == 3 * 7 and max(heat) == 250000 and heat.index(max(heat)) >= 14, f"the heat map is {heat}")
+        require(len(heat) == 3 * 7 and max(heat) == 270000 and heat.index(max(heat)) >= 14, f"the heat map is {heat}")
         for canvas in (".job-ranks", ".job-heat"):
             require(painted(page, canvas) > 3, f"{canvas} is empty")
         page.run("document.querySelector('.job-ranks').focus()")
