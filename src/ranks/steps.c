@@ -1,3 +1,4 @@
+/* Where does each step of a job begin on each rank, and in which is a rank late? */
 #include "ranks/steps.h"
 
 #include "base/memory.h"

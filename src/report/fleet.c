@@ -1,3 +1,4 @@
+/* The tables and sentences of many ranks that were joined by their reports. */
 #include "report/fleet.h"
 
 #include <stdlib.h>
