@@ -290,7 +290,7 @@ static void explain_host(const struct comparison *comparison, bool has_device,
 
 static void explain(const struct comparison *comparison, int64_t compute, int64_t copy,
                     int64_t idle, struct rank_cause *cause) {
-    bool has_device = comparison->job->ranks[comparison->rank].device != 0;
+    bool has_device = comparison->job->ranks[comparison->rank].has_device;
     if (copy > compute && copy > idle)
         name_part(cause, LATE_COPY, NULL, copy);
     else if (has_device && compute >= idle)

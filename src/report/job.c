@@ -129,7 +129,7 @@ static void describe_cause(const struct job_report *report, struct buffer *line)
             buffer_printf(line, "%.*s takes", TEXT_ARGS(label));
         else
             buffer_printf(line, "the same %s take",
-                          job->ranks[report->straggler].device ? "kernels" : "functions");
+                          job->ranks[report->straggler].has_device ? "kernels" : "functions");
         buffer_printf(line, " %s as long as on the other ranks (%s more)",
                       format_ratio(cause->ratio, ratio), time);
         label.length = 0;
@@ -461,13 +461,15 @@ static struct value share_of(const struct rank *rank, int64_t part) {
 RANK(rank_number, value_integer(at->number))
 RANK(rank_host, at->host ? value_text(job_text(of->job, at->host)) : value_unknown())
 RANK(rank_source, value_text(job_text(of->job, at->source)))
-RANK(rank_device, at->device ? value_text(job_text(of->job, at->device)) : value_none())
+RANK(rank_device, at->device       ? value_text(job_text(of->job, at->device))
+                  : at->has_device ? value_unknown()
+                                   : value_none())
 RANK(rank_window, value_integer(at->account.window))
 RANK(rank_compute, share_of(at, at->account.compute))
 RANK(rank_wait, share_of(at, at->account.wait))
 RANK(rank_transfer, share_of(at, at->account.transfer))
 RANK(rank_unmatched, at->account.unmatched ? share_of(at, at->account.unmatched) : value_none())
-RANK(rank_copy, at->device ? share_of(at, at->account.copy) : value_none())
+RANK(rank_copy, at->has_device ? share_of(at, at->account.copy) : value_none())
 RANK(rank_idle, share_of(at, at->account.idle))
 RANK(rank_last, value_integer((int64_t)at->last_arrivals))
 RANK(rank_lateness, value_integer(at->lateness))
@@ -627,7 +629,8 @@ bool job_report_text(const struct job_report *report, unsigned width, struct out
     struct buffer line = {0};
     say_head(report, &line);
     say(output, width, "", &line);
-    output_printf(output, "\n");
+    if (job->replayed >= 0)
+        output_printf(output, "\n");
     for (size_t i = 0; say_straggler(report, i, &line); i++)
         say(output, width, i ? "  " : "", &line);
     if (say_gains(report, &line))

@@ -604,6 +604,7 @@ static void begin_script(struct script *script, struct job *job, unsigned ranks,
                                       .local = -1,
                                       .world = ranks,
                                       .host = named(job, host),
+                                      .has_device = true,
                                       .device = named(job, "NVIDIA H100 80GB HBM3"),
                                       .span = {INT64_MAX, INT64_MIN}};
         script->now[r] = 1000000000;
