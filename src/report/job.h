@@ -8,6 +8,7 @@
 #include "base/output.h"
 #include "ranks/cause.h"
 #include "ranks/findings.h"
+#include "ranks/path.h"
 #include "ranks/ranks.h"
 #include "ranks/steps.h"
 
@@ -20,6 +21,8 @@ struct collective_kind {
     int64_t skew, skew_max; /* last arrival after the first: sum, and largest */
     int64_t transfer;       /* end after the last arrival: sum */
     double link_bytes;      /* of one; 0: unknown */
+    double limit;           /* published, bytes per second of a link; 0: unknown */
+    int64_t time, exposed;  /* of all members: sums */
 };
 
 struct job_report {
@@ -28,6 +31,7 @@ struct job_report {
     struct rank_cause cause;
     struct late_steps late; /* of the straggler */
     struct job_findings findings;
+    struct job_path path;
     int64_t balanced;              /* gain if every rank took as long as the median; -1: unknown */
     int64_t overlapped, faster;    /* gain with communication overlapped, and twice as fast */
     struct collective_kind *kinds; /* most exposed time first */

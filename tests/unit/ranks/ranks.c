@@ -9,6 +9,7 @@
 #include "base/min_max.h"
 #include "ranks/cause.h"
 #include "ranks/findings.h"
+#include "ranks/path.h"
 #include "ranks/ranks.h"
 #include "ranks/replay.h"
 #include "trace/writer.h"
@@ -512,6 +513,46 @@ TEST(a_straggler_costs_what_it_is_late) {
     CHECK_INT(job.ranks[3].cost, 29 * 250000);
     CHECK_INT(job.ranks[3].last_arrivals, 30);
     job_finish(&job);
+}
+
+TEST(the_critical_path_goes_through_the_late_rank) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    struct status status = {0};
+    struct job_path path;
+    plan.jitter = 0;
+    plan.straggler = 2;
+    plan.late = 500000;
+    join(&plan, &job, &truth);
+    CHECK_OK(job_path_find(&job, &path, &status), status);
+    CHECK_INT(path.own[2], 29 * 1500000);
+    CHECK_INT(path.transfer, 29 * 100000);
+    CHECK_INT(path.own[0] + path.own[1] + path.own[3] + path.unmatched, 0);
+    CHECK_INT(path.length, truth.length);
+    job_path_finish(&path);
+    job_finish(&job);
+}
+
+TEST(the_critical_path_is_as_long_as_the_job) {
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct plan plan = small;
+        struct job job = {0};
+        struct truth truth = {0};
+        struct status status = {0};
+        struct job_path path;
+        plan.ranks = 2 + (unsigned)seed;
+        plan.jitter = 300000;
+        plan.seed = seed;
+        join(&plan, &job, &truth);
+        CHECK_OK(job_path_find(&job, &path, &status), status);
+        int64_t sum = path.transfer + path.unmatched;
+        for (unsigned r = 0; r < plan.ranks; r++)
+            sum += path.own[r];
+        CHECK_INT(sum, truth.length);
+        job_path_finish(&path);
+        job_finish(&job);
+    }
 }
 
 TEST(faster_communication_shortens_the_transfers) {
