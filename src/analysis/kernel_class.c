@@ -122,8 +122,8 @@ bool kernel_is_f64(struct text name) {
 
 /* f32 products without matrix units, by name, and f64 products, which matrix units do no faster. */
 static bool is_plain_f32(struct text name) {
-    static const char *const plain[] = {"sgemm",  "scudnn",     "f32f32_f32f32",
-                                        "simt_s", "matmul_f32", NULL};
+    static const char *const plain[] = {
+        "sgemm", "scudnn", "f32f32_f32f32", "cf32cf32_f32f32", "simt_s", "matmul_f32", NULL};
     static const char *const units[] = {"tensorop", "tf32", "1688", "16816", "wgmma", NULL};
     return (kernel_is_f64(name) || has_any(name, plain)) && !has_any(name, units);
 }

@@ -32,15 +32,32 @@ struct matcher {
     struct mask *of_stack;  /* by row of trace->stack, callers included */
 };
 
+static bool has_part(struct text name, struct text part) {
+    for (size_t at = 0; at + part.length <= name.length; at++)
+        if (name.data[at] == part.data[0] && memcmp(name.data + at, part.data, part.length) == 0)
+            return true;
+    return false;
+}
+
+/* Takes the text up to the next `separator`; false at the end. */
+static bool next_part(struct text *rest, char separator, struct text *part) {
+    if (rest->length == 0)
+        return false;
+    const char *end = memchr(rest->data, separator, rest->length);
+    *part = (struct text){rest->data, end ? (size_t)(end - rest->data) : rest->length};
+    size_t used = part->length + (end != NULL);
+    *rest = (struct text){rest->data + used, rest->length - used};
+    return true;
+}
+
 static bool has_any(struct text name, const char *words) {
-    while (words && *words) {
-        const char *end = strchr(words, '|');
-        struct text word = {words, end ? (size_t)(end - words) : strlen(words)};
-        for (size_t at = 0; at + word.length <= name.length; at++)
-            if (name.data[at] == word.data[0] &&
-                memcmp(name.data + at, word.data, word.length) == 0)
-                return true;
-        words = end ? end + 1 : NULL;
+    struct text rest = words ? text_of(words) : (struct text){0}, word, part;
+    while (next_part(&rest, '|', &word)) {
+        bool all = true;
+        while (all && next_part(&word, '&', &part))
+            all = has_part(name, part);
+        if (all)
+            return true;
     }
     return false;
 }

@@ -21,7 +21,7 @@ enum catalogue_where {
 
 struct clause {
     enum catalogue_where where;
-    const char *words; /* parts of names: "nchwToNhwc|nhwcToNchw" */
+    const char *words; /* parts of names: "nchwToNhwc|nhwcToNchw"; "a&b": both in one name */
     double min;
 };
 
@@ -46,6 +46,6 @@ struct pattern {
 
 extern const struct pattern catalogue_rows[];
 extern const size_t catalogue_row_count;
-enum { CATALOGUE_ROWS_MAX = 128 };
+enum { CATALOGUE_ROWS_MAX = 192 };
 
 #endif
