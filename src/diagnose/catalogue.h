@@ -14,6 +14,7 @@ enum catalogue_where {
     CATALOGUE_LAUNCHES,  /* names of kernels: share of the number of kernels */
     CATALOGUE_OPERATORS, /* names of ranges: share of the judged time */
     CATALOGUE_CALLS,     /* names of API calls: number in each step */
+    CATALOGUE_CALLERS,   /* files, functions and lines of stacks: their API calls in each step */
     CATALOGUE_CODE,      /* files, functions and lines of stacks: share of the calls, of the device
                             time that they launch or of the samples of their threads, whichever is
                             largest */

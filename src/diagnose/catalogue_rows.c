@@ -21,6 +21,8 @@
     { CATALOGUE_OPERATORS, words, min }
 #define CALLS(words, min)                                                                          \
     { CATALOGUE_CALLS, words, min }
+#define CALLERS(words, min)                                                                        \
+    { CATALOGUE_CALLERS, words, min }
 #define CODE(words, min)                                                                           \
     { CATALOGUE_CODE, words, min }
 
@@ -65,6 +67,11 @@ const struct pattern catalogue_rows[] = {
      .unless = "gemm|nvjet|fprop|_scatter_gather|FillFunctor|index_kernel", .belongs = MEMORY,
      LINES, .saves = 0.85, .chain = true,
      .words = "Fuse the chain with torch.compile, so that its intermediates stay in registers",
+     .where = "PyTorch 2.0; not for shapes that change in every step"},
+    {TORCH, .all = {KERNELS("elementwise_kernel|reduce_kernel", 0.75)}, .unless = "index_kernel",
+     .belongs = MEMORY, LINES, .saves = 0.85, .chain = true,
+     .words = "Fuse the chain with torch.compile, or use an operator that does all of it "
+              "(torch.nn.functional.cross_entropy, layer_norm, gelu)",
      .where = "PyTorch 2.0; not for shapes that change in every step"},
     {TORCH, .all = {KERNELS("FillFunctor", 0.15)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, SETTING, .what = "kernels that fill tensors",
@@ -190,7 +197,9 @@ const struct pattern catalogue_rows[] = {
     {TORCH, .all = {KERNELS("conv_depthwise", 0.2)}, .belongs = KERNEL,
      .if_none = FINDING_MEMORY_BOUND, LINES, .what = "depthwise convolutions of PyTorch itself",
      .words = "Run depthwise convolutions in channels_last and bf16, for which cuDNN has kernels"},
-    {ANY, .all = {KERNELS("gemm&align1>|gemm&align1_|gemm&align2>|gemm&align2_", 0.2)},
+    {ANY,
+     .all = {KERNELS(
+         "gemm&align1>|gemm&align1E|gemm&align1_|gemm&align2>|gemm&align2E|gemm&align2_", 0.2)},
      .belongs = KERNEL, .if_none = FINDING_COMPUTE_BOUND, LINES, .saves = 0.82,
      .what = "matrix products of unaligned rows",
      .words = "Pad sizes to a multiple of 8 in f16 and bf16, of 4 in tf32 (a vocabulary of 50257 "
@@ -224,6 +233,16 @@ const struct pattern catalogue_rows[] = {
      .words =
          "Where many rows add to few, sort by index and reduce segments (torch.segment_reduce), or "
          "multiply by a one-hot matrix: atomics to one address run one after another"},
+    {TORCH,
+     .all = {KERNELS("indexFuncLargeIndex|indexFuncSmallIndex|index_add|vectorized_gather_kernel|"
+                     "scatter_add",
+                     0.6),
+             KERNELS("vectorized_gather_kernel|index_elementwise_kernel", 0.1),
+             KERNELS("indexFunc|index_add|scatter_add", 0.2)},
+     .belongs = ON(LATENCY_BOUND) | MEMORY, .if_none = FINDING_LATENCY_BOUND, LINES, .saves = 0.9,
+     .what = "gathering rows and adding them with atomics",
+     .words = "Multiply by a sparse matrix (torch.sparse_csr_tensor(...) @ x) instead of gathering "
+              "rows and adding them with index_add: no copy of each row, and no atomics"},
     {TORCH, .all = {KERNELS("_scatter_gather_elementwise_kernel", 0.3), KERNELS("ReduceAdd", 0.3)},
      .belongs = ON(LATENCY_BOUND) | MEMORY, .if_none = FINDING_LATENCY_BOUND, LINES, .saves = 0.89,
      .what = "scatter kernels, which add with atomics",
@@ -342,7 +361,8 @@ const struct pattern catalogue_rows[] = {
     {JAX, .all = {CODE("WhileThunk", 0.02)}, .belongs = WAIT, LINES,
      .words = "Give the loop a fixed number of iterations (jax.lax.fori_loop, jax.lax.scan): the "
               "host reads the condition of jax.lax.while_loop in each"},
-    {JAX, .all = {LAUNCHES("fusion", 0.6)}, .belongs = ISSUE, LINES, .saves = 0.7,
+    {JAX, .all = {LAUNCHES("fusion", 0.6)}, .unless_code = "::Linearize|TransposePlan",
+     .belongs = ISSUE, LINES, .saves = 0.7,
      .words = "Move the loop into the compiled function (jax.lax.scan, jax.lax.fori_loop), if its "
               "steps do not need the host",
      .where = "the carried values keep their shapes and types"},
@@ -424,7 +444,7 @@ const struct pattern catalogue_rows[] = {
     {TORCH, .all = {CODE("print(", 0.02)}, .belongs = WAIT, LINES,
      .words = "Print losses every N steps, from a detached tensor that is read later: formatting a "
               "tensor waits for the device"},
-    {TORCH, .all = {CODE("torch.cuda.synchronize()", 0.02)}, .belongs = WAIT, LINES,
+    {TORCH, .all = {CALLERS("torch.cuda.synchronize()", 0.5)}, .belongs = WAIT, LINES,
      .words = "Remove torch.cuda.synchronize() from the loop; time with "
               "torch.cuda.Event(enable_timing=True) instead"},
     {JAX,
@@ -447,7 +467,7 @@ const struct pattern catalogue_rows[] = {
      .belongs = WAIT, LINES,
      .words = "Test for convergence every N iterations: float(), .item() and .get() wait for the "
               "device"},
-    {ANY, .all = {CODE(".synchronize()", 0.02)}, .belongs = WAIT, LINES,
+    {ANY, .all = {CALLERS(".synchronize()", 0.5)}, .belongs = WAIT, LINES,
      .words = "Order streams on the device (wait_event, wait_stream) instead of synchronize() on "
               "the host"},
     {ANY, .all = {CALLS("EventQuery|StreamQuery", 20)}, .belongs = WAIT, LINES,
@@ -460,11 +480,9 @@ const struct pattern catalogue_rows[] = {
     {ANY, .all = {CALLS("StreamCreate|EventCreate|StreamDestroy", 0.5)},
      .belongs = WAIT | ON(ALLOCATION), LINES,
      .words = "Create streams and events once, before the loop"},
-    {ANY, .all = {CALLS("GraphInstantiate", 0.3)}, .belongs = WAIT | ON(COMPILATION), LINES,
+    {ANY, .all = {CALLS("GraphInstantiate", 0.3)}, .belongs = WAIT, LINES,
      .words = "Instantiate the graph once and launch it again, with cudaGraphExecUpdate for new "
               "arguments"},
-    {ANY, .all = {CALLS("cudaMemset|cuMemset", 8)}, .belongs = LAUNCH, LINES,
-     .words = "Clear one buffer instead of many, or let the kernels write instead of add"},
     {ANY, .all = {CALLS("cudaDeviceSynchronize", 0.5)}, .belongs = ON(SYNC_IN_LOOP), LINES,
      .words = "Leave out cudaDeviceSynchronize between kernels: kernels of one stream run in "
               "order, and the host need not wait"},
@@ -585,7 +603,7 @@ const struct pattern catalogue_rows[] = {
     {JAX,
      .all = {CODE("::Linearize|TransposePlan|BufferFromHost|_array_shard_arg", 0.05),
              CALLS("cuMemcpyHtoD", 0.5)},
-     .belongs = COPY | HOST | LAUNCH, LINES,
+     .belongs = COPY | HOST | LAUNCH, LINES, .saves = 0.97,
      .words = "Put arrays on the device once, before the loop (jax.device_put, jnp.asarray): "
               "NumPy arguments of a compiled function are copied at every call"},
     /* compilation and allocation */
