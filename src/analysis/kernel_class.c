@@ -138,8 +138,9 @@ enum kernel_class kernel_class(struct text name) {
     static const char *const solvers[] = {"sort",    "scan", "cumsum", "cumprod",
                                           "argsort", "topk", "radix",  NULL};
     static const char *const streaming_parts[] = {
-        "layernorm", "LayerNorm", "rmsnorm", "RMSNorm",     "batchnorm", "BatchNorm",
-        "groupnorm", "GroupNorm", "CatArr",  "elementwise", NULL};
+        "layernorm",  "LayerNorm",   "rmsnorm",   "RMSNorm", "batchnorm",
+        "BatchNorm",  "groupnorm",   "GroupNorm", "CatArr",  "elementwise",
+        "vector_fft", "regular_fft", NULL};
     static const char *const streaming[] = {
         "softmax", "soft_max", "norm",   "reduce",  "reduction", "index", "gather", "scatter",
         "copy",    "cpy",      "concat", "cat",     "embedding", "rope",  "pool",   "pooling",
