@@ -608,6 +608,17 @@ size_t steps_at(const struct steps *steps, int64_t time) {
     return low - 1;
 }
 
+size_t steps_of_activity(const struct model *model, const struct steps *steps, size_t activity) {
+    const struct trace *trace = model->trace;
+    int64_t issued = trace->activity.start[activity];
+    if (steps->source != STEPS_PERIODIC) {
+        if (model->launch[activity] == NO_ROW)
+            return SIZE_MAX;
+        issued = trace->call.start[model->launch[activity]];
+    }
+    return steps_at(steps, issued);
+}
+
 /* The step at a time. `hint` is the previous answer, which usually still holds. */
 static size_t step_at_hint(const struct steps *steps, int64_t time, size_t hint) {
     if (hint < steps->count && time >= steps->list[hint].start && time < steps->list[hint].end &&
