@@ -45,6 +45,12 @@ const struct pattern catalogue_rows[] = {
      .what = "kernels that sort",
      .words = "Sort less: torch.topk for the largest values, torch.kthvalue or torch.histc for "
               "quantiles; keep the order where it does not change"},
+    {TORCH,
+     .all = {KERNELS("RadixSort|radixSort|bitonicSort|SegmentedSort|MergeSort", 0.25),
+             CODE("sort(&[:|sort(&[..., :", 0.1)},
+     .belongs = MEMORY | ON(LATENCY_BOUND), .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 0.8,
+     .what = "kernels that sort whole rows",
+     .words = "Use torch.topk where only the first values of the order are used"},
     {TORCH, .all = {KERNELS("tensor_kernel_scan|DeviceScan", 0.3)},
      .belongs = MEMORY | ON(LATENCY_BOUND), .if_none = FINDING_MEMORY_BOUND, LINES,
      .what = "cumulative sums",
@@ -99,7 +105,7 @@ const struct pattern catalogue_rows[] = {
     {TORCH, .all = {CODE("deepcopy(", 0.05)}, .belongs = MEMORY | ISSUE | ON(ALLOCATION), LINES,
      .words = "Copy into tensors that exist (torch._foreach_copy_) instead of copy.deepcopy()"},
     {TORCH, .all = {KERNELS("bfloat16_copy_kernel|float16_copy_kernel|LoadWithCast", 0.1)},
-     .belongs = MEMORY, LINES,
+     .belongs = MEMORY, LINES, .saves = 0.9,
      .words = "Convert types once, outside the loop: tensors of one type need no kernel to convert "
               "them"},
     {TORCH, .all = {KERNELS("CatArrayBatchedCopy", 0.2)}, .belongs = MEMORY,
@@ -255,9 +261,11 @@ const struct pattern catalogue_rows[] = {
               "before the loop), or keep the gathered tensor between steps"},
     {TORCH, .all = {KERNELS("indexing_backward_kernel", 0.1)},
      .belongs = MEMORY | ON(LATENCY_BOUND), .if_none = FINDING_LATENCY_BOUND, LINES,
-     .what = "gradients of indexing, which sort the indices",
-     .words = "Select rows with torch.nn.functional.embedding, index_select or gather instead of "
-              "x[index]: their gradients need no sorting"},
+     .what = "sums by index, which sort the indices first",
+     .words =
+         "Add rows with index_add_ and select them with embedding, index_select or gather instead "
+         "of x[index]: index_put_ with accumulate=True and gradients of indexing sort the indices "
+         "first; torch.use_deterministic_algorithms(False) lets them use atomics"},
     {TORCH,
      .all = {KERNELS("embedding_backward|embedding_dense|compute_grad_weight|EmbeddingBag_accGrad|"
                      "krn_partials_per_segment|compute_grad_weight_bags",
@@ -400,8 +408,9 @@ const struct pattern catalogue_rows[] = {
      .words = "Use torch.where, masked_fill or topk with a fixed size instead of boolean masks and "
               "nonzero(), whose size the host must wait for",
      .where = "not where the number of selected elements itself is needed"},
-    {TORCH, .all = {CODE(".item()", 0.02)}, .belongs = WAIT, LINES,
-     .words = "Do not call .item() in every step: collect tensors, and read them after the loop or "
+    {TORCH, .all = {CODE(".item()|.tolist()", 0.02)}, .belongs = WAIT, LINES,
+     .words = "Do not call .item() or .tolist() in every step: collect tensors, and read them "
+              "after the loop or "
               "every N steps (torch.stack(values).tolist())"},
     {TORCH, .all = {CODE("isfinite(|isnan(|isinf(", 0.02)}, .belongs = WAIT, LINES,
      .words = "Check for NaN once in many steps, or combine the checks on the device (torch.stack "

@@ -327,11 +327,11 @@ static void describe_unknown_kernels(struct diagnosis *diagnosis, struct finding
     char busy[FORMAT_SIZE], part[FORMAT_SIZE], name[NAME_SIZE];
     finding->kind = FINDING_UNDECIDED;
     finding->confidence = CONFIDENCE_LOW;
-    format_percent(share_of(diagnosis->facts.busy, diagnosis->facts.window), busy);
-    diagnose_set_text(diagnosis, &finding->headline,
-                      "The GPU is busy %s of the time. How efficient its kernels are was not "
-                      "recorded.",
-                      busy);
+    diagnose_set_text(
+        diagnosis, &finding->headline,
+        "%s is busy %s of the time. How efficient its kernels are was not recorded.",
+        device_subject(diagnosis),
+        whole_percent(share_of(diagnosis->facts.busy, diagnosis->facts.window), busy));
     finding_summary(
         diagnosis, finding,
         "%s of the kernel time is in kernels whose names do not show what they do",
@@ -343,9 +343,12 @@ static void describe_unknown_kernels(struct diagnosis *diagnosis, struct finding
         finding_evidence(diagnosis, finding,
                          (struct evidence){.kind = EVIDENCE_KERNEL, .name = top},
                          "%s is the largest of them", short_kernel(diagnosis, top, name));
-    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
-                "Measure their hardware counters: ridge counters -- COMMAND shows whether memory "
-                "accesses are coalesced and how busy memory and multiprocessors are");
+    bool nvidia = diagnosis->trace->device.compute_major[diagnosis->source->devices[0].id] > 0;
+    finding_fix(
+        diagnosis, finding, EFFORT_SETTING, NULL,
+        "Measure their hardware counters%s: they show whether memory accesses are coalesced "
+        "and how busy memory and multiprocessors are",
+        nvidia ? " (ridge counters -- COMMAND)" : " with the profiler of the vendor");
 }
 
 /* Without a timeline only the kernels themselves are known. */

@@ -252,8 +252,7 @@ static const struct {
                         "waiting for operators that run on the CPU"},
 };
 
-/* "60 %"; never 0 % for something or 100 % for less than the whole. */
-static char *whole_percent(double share, char text[FORMAT_SIZE]) {
+char *whole_percent(double share, char text[FORMAT_SIZE]) {
     double percent = round(100 * share);
     if (percent < 1 && share > 0)
         snprintf(text, FORMAT_SIZE, "<1 %%");
@@ -264,7 +263,7 @@ static char *whole_percent(double share, char text[FORMAT_SIZE]) {
     return text;
 }
 
-static const char *device_subject(const struct diagnosis *diagnosis) {
+const char *device_subject(const struct diagnosis *diagnosis) {
     return judges_cpu(diagnosis) ? "The CPU device" : "The GPU";
 }
 
