@@ -26,8 +26,9 @@ static bool is_within(const struct steps *steps, size_t step, int64_t time) {
     return step < steps->count && time >= steps->list[step].start && time < steps->list[step].end;
 }
 
-/* From the first activity launched in a step to the first one launched in the next. */
-static void find_device_times(const struct diagnose_source *source, int64_t *times) {
+/* From the first activity launched in a step to the first one launched in the next; false: some
+ * steps launch none. */
+static bool find_device_times(const struct diagnose_source *source, int64_t *times) {
     const struct model *model = source->model;
     const struct columns_activity *activity = &model->trace->activity;
     uint32_t device = source->devices[0].id;
@@ -48,11 +49,14 @@ static void find_device_times(const struct diagnose_source *source, int64_t *tim
         times[step - first] = MIN(times[step - first], activity->start[i]);
         end = MAX(end, model_activity_end(model, i));
     }
+    bool all = true;
     for (size_t i = count; i > 0; i--) {
-        int64_t start = MIN(times[i - 1], end);
-        times[i - 1] = end - start;
+        int64_t start = times[i - 1];
+        all = all && start <= end;
+        times[i - 1] = all ? end - start : 0;
         end = start;
     }
+    return all;
 }
 
 /* The times of the judged steps, and their median. */
@@ -61,8 +65,7 @@ static int64_t *step_times(struct diagnosis *diagnosis, int64_t *median) {
     bool ahead = is_ahead(diagnosis);
     size_t cursor = 0, count = source->step_count;
     int64_t *times = memory_allocate(2 * count, sizeof *times, diagnosis->status);
-    if (times && ahead)
-        find_device_times(source, times);
+    ahead = times && ahead && find_device_times(source, times);
     for (size_t i = 0; times && i < count; i++) {
         if (!ahead)
             times[i] =
