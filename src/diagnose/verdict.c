@@ -499,6 +499,8 @@ static void write_outside(struct diagnosis *diagnosis) {
         device.end - device.start > verdict->time / 5 * 4)
         return;
     int64_t before = device.start - model->first, after = model->last - device.end;
+    if (before <= 0 && after <= 0)
+        return;
     uint32_t range = range_before(model, device.start);
     struct buffer line = {0};
     buffer_printf(&line, "The device works in %s of the run only:",
