@@ -465,7 +465,7 @@ const struct pattern catalogue_rows[] = {
      LINES,
      .words = "Remove host callbacks (jax.debug.print, pure_callback, io_callback) from the "
               "compiled function: the device waits for each"},
-    {JAX, .all = {CODE("check_special|debug_nans", 0.005)}, .belongs = WAIT, SETTING,
+    {JAX, .all = {CODE("debug_nans.value and", 0.005)}, .belongs = WAIT, SETTING,
      .words = "Turn jax_debug_nans off: it reads the result of every function"},
     {JAX, .all = {CODE("np.asarray(|numpy.asarray(|np.array(|jax.device_get", 0.05)},
      .belongs = WAIT | COPY, LINES,
