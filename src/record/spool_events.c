@@ -60,6 +60,11 @@ bool spool_handle_kernel(const struct spool_origin *origin, const struct spool_k
         .bytes = BYTES_UNKNOWN,
         .graph = kernel->graph,
     };
+    if (kernel->head.bytes >= sizeof(struct spool_kernel_work)) {
+        const struct spool_kernel_work *work = (const void *)kernel;
+        row.bytes = work->bytes ? work->bytes : BYTES_UNKNOWN;
+        row.flops = work->flops;
+    }
     if (!find_queue(origin, kernel->device, kernel->context, kernel->stream, &row.queue))
         return false;
     rows->kernels++;

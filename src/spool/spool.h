@@ -105,6 +105,11 @@ struct spool_kernel {
     uint32_t graph; /* 0: not part of a graph */
     uint64_t graph_node;
 };
+/* A longer SPOOL_KERNEL, with an estimate of the kernel's work. */
+struct spool_kernel_work {
+    struct spool_kernel kernel;
+    uint64_t bytes, flops; /* 0: unknown */
+};
 struct spool_copy {
     struct spool_head head;
     int64_t start, end;
