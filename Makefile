@@ -186,6 +186,11 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# Tests take longer to compile than to run.
+$(unit_objects) $(driver_objects): $(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(CPPFLAGS) $(CFLAGS) -O0 -MMD -MP -c -o $@ $<
+
 # The page that a report as HTML is put into: the folder web as one file.
 $(BUILD)/web/page.html: scripts/bundle $(wildcard web/*.* web/*/*.*)
 	@mkdir -p $(@D)
@@ -251,11 +256,13 @@ test: test-programs
 	BUILD="$(BUILD)" CC="$(CC)" SAN="$(SAN)" tests/run
 test-programs: $(test_programs) all
 
-# What takes longer: the tests under sanitizers, the fuzzers, and tests/long; all of them with FULL=1.
+# What takes longer: the tests under sanitizers, the fuzzers, and tests/long; all of them with FULL=1. With
+# BUDGET=SECONDS, jobs whose turn comes later are skipped.
 FULL ?=
+BUDGET ?=
 test-long: test-programs $(fuzz_programs) $(BUILD)/ridge-leaks
 	@$(MAKE) --no-print-directory BUILD="$(BUILD)/sanitized" SAN=address,undefined CFLAGS="-O1 -g1" test-programs
-	BUILD="$(BUILD)" CC="$(CC)" FULL="$(FULL)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
+	BUILD="$(BUILD)" CC="$(CC)" FULL="$(FULL)" BUDGET="$(BUDGET)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
 
 # For macOS, without an SDK; see docs/macos.md. zstd is Homebrew's or MacPorts'.
 macos_zstd := -Wl,-rpath,@executable_path/../lib -Wl,-rpath,/opt/homebrew/lib -Wl,-rpath,/usr/local/lib -Wl,-rpath,/opt/local/lib
@@ -320,7 +327,7 @@ install: all
 	    $(dir $(zsh_completion)) $(dir $(fish_completion)) $(doc_folder)/docs
 	install -m 755 $(BUILD)/ridge $(DESTDIR)$(PREFIX)/bin/ridge
 	mkdir -p $(libraries)/pkgconfig $(DESTDIR)$(PREFIX)/include
-	install -m 644 include/ridge.h $(DESTDIR)$(PREFIX)/include/ridge.h
+	install -m 644 include/ridge.h include/ridge.hpp $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(BUILD)/$(soname) $(libraries)/$(soname)
 	ln -sf $(soname) $(libraries)/$(shared_library)
 	install -m 644 $(BUILD)/libridge.a $(libraries)/libridge.a
@@ -344,7 +351,7 @@ wheel: all
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ridge $(man_page) $(bash_completion) $(zsh_completion) \
-	    $(fish_completion) $(DESTDIR)$(PREFIX)/include/ridge.h $(libraries)/libridge.a \
+	    $(fish_completion) $(addprefix $(DESTDIR)$(PREFIX)/include/,ridge.h ridge.hpp) $(libraries)/libridge.a \
 	    $(libraries)/$(soname) $(libraries)/$(shared_library) $(libraries)/pkgconfig/ridge.pc
 	rm -rf $(doc_folder) $(libraries)/ridge
 
