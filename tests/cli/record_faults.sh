@@ -38,12 +38,15 @@ echo "- limits that keep ridge from recording do not keep the program from runni
 # the program prints and its status.
 printf '1\nstatus 7\n' > expected
 under_limit() {
-    # bash redirects before the limit: it needs descriptors for that, too
-    (
-        exec > /dev/null 2>&1
-        ulimit "$1" "$2"
-        "$RIDGE" --version
-    ) || return
+    # bash redirects before the limit: it needs descriptors for that, too. It reports how a program with
+    # sanitizers dies that has too little memory to start.
+    {
+        (
+            exec > /dev/null 2>&1
+            ulimit "$1" "$2"
+            "$RIDGE" --version
+        )
+    } 2> /dev/null || return
     (
         exec > printed 2> "$3"
         ulimit "$1" "$2"
