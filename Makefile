@@ -327,7 +327,7 @@ install: all
 	    $(dir $(zsh_completion)) $(dir $(fish_completion)) $(doc_folder)/docs
 	install -m 755 $(BUILD)/ridge $(DESTDIR)$(PREFIX)/bin/ridge
 	mkdir -p $(libraries)/pkgconfig $(DESTDIR)$(PREFIX)/include
-	install -m 644 include/ridge.h $(DESTDIR)$(PREFIX)/include/ridge.h
+	install -m 644 include/ridge.h include/ridge.hpp $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(BUILD)/$(soname) $(libraries)/$(soname)
 	ln -sf $(soname) $(libraries)/$(shared_library)
 	install -m 644 $(BUILD)/libridge.a $(libraries)/libridge.a
@@ -351,7 +351,7 @@ wheel: all
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ridge $(man_page) $(bash_completion) $(zsh_completion) \
-	    $(fish_completion) $(DESTDIR)$(PREFIX)/include/ridge.h $(libraries)/libridge.a \
+	    $(fish_completion) $(addprefix $(DESTDIR)$(PREFIX)/include/,ridge.h ridge.hpp) $(libraries)/libridge.a \
 	    $(libraries)/$(soname) $(libraries)/$(shared_library) $(libraries)/pkgconfig/ridge.pc
 	rm -rf $(doc_folder) $(libraries)/ridge
 

@@ -98,10 +98,23 @@ struct ridge_device_info {
  * number of devices. Every kind of device has at least one row. */
 RIDGE_API size_t ridge_device_list(struct ridge_device_info *rows, size_t capacity);
 
-/* "cpu", "cuda", "cuda:1", "metal", "opencl", "opencl:0"; NULL selects the environment's
- * RIDGE_DEVICE or else the first usable of cuda, metal, opencl (a GPU), cpu. RIDGE_THREADS sets the
- * threads of "cpu". */
+/* "cpu", "cuda", "cuda:1", "metal", "opencl", "opencl:0", "vulkan"; NULL selects the environment's
+ * RIDGE_DEVICE or else the first usable of cuda, metal, opencl and vulkan (a GPU), cpu.
+ * RIDGE_THREADS sets the threads of "cpu". */
 RIDGE_API ridge_device *ridge_device_open(const char *name);
+
+/* Members that are 0 have the default. */
+struct ridge_device_options {
+    const char *name;      /* as ridge_device_open() takes it */
+    unsigned ordinal;      /* if the name has no number: "cuda" with 1 is "cuda:1" */
+    unsigned threads;      /* of the CPU, instead of RIDGE_THREADS; other devices ignore it */
+    uint64_t memory_limit; /* bytes of tensors and idle buffers together; beyond it allocations
+                              fail with RIDGE_ERROR_MEMORY */
+    bool deterministic;    /* Results are the same bits in every run. The CPU's do then not depend
+                              on the number of threads, of which it uses at most 16; CUDA's library
+                              products are chosen by rule and not by measuring. */
+};
+RIDGE_API ridge_device *ridge_device_open_with(const struct ridge_device_options *options);
 /* Waits for the device, releases all its tensors, programs and optimizers. Takes NULL. Fails while
  * a function is being compiled on it. */
 RIDGE_API void ridge_device_close(ridge_device *device);
@@ -192,6 +205,33 @@ RIDGE_API ridge_tensor *ridge_rand(ridge_device *device, enum ridge_dtype dtype,
                                    const int64_t *sizes, uint64_t seed);
 RIDGE_API ridge_tensor *ridge_randn(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
                                     const int64_t *sizes, uint64_t seed);
+
+/* A tensor on the caller's memory: nothing is copied, and both read and write the same bytes. On
+ * devices that use host memory ("cpu"); others fail with RIDGE_ERROR_UNSUPPORTED. Strides count
+ * elements, NULL is row-major; `data` is aligned to the element. `release`, unless NULL, is called
+ * with `context` when no tensor needs the memory any more, at the latest by ridge_device_close();
+ * the memory must exist until then. It is not called if this fails. Do not wrap memory twice. */
+RIDGE_API ridge_tensor *ridge_wrap_host(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                                        const int64_t *sizes, const int64_t *strides, void *data,
+                                        void (*release)(void *context), void *context);
+/* The address of the first element, after waiting for the device; NULL on devices that do not use
+ * host memory. Valid as long as the tensor. */
+RIDGE_API void *ridge_tensor_data(ridge_tensor *tensor);
+
+/* DLPack, the exchange of tensors between libraries (dlpack.h declares these structs), without a
+ * copy: memory of the host on "cpu", of an NVIDIA GPU on the "cuda" device of its number. On
+ * success ridge_from_dlpack() owns `managed` and calls its deleter as ridge_wrap_host() calls
+ * release. Its data must be complete: wait for the stream that makes it. ridge_to_dlpack() waits
+ * for the device. The device cannot be closed before the deleter of what it returns was called,
+ * which may happen in any thread. bool becomes u8; quantized types have no form in DLPack. */
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+RIDGE_API ridge_tensor *ridge_from_dlpack(ridge_device *device, struct DLManagedTensor *managed);
+RIDGE_API struct DLManagedTensor *ridge_to_dlpack(ridge_tensor *tensor);
+/* The same in DLPack 1. Read-only tensors are refused. */
+RIDGE_API ridge_tensor *ridge_from_dlpack_versioned(ridge_device *device,
+                                                    struct DLManagedTensorVersioned *managed);
+RIDGE_API struct DLManagedTensorVersioned *ridge_to_dlpack_versioned(ridge_tensor *tensor);
 
 RIDGE_API enum ridge_dtype ridge_tensor_dtype(const ridge_tensor *tensor);
 RIDGE_API unsigned ridge_tensor_rank(const ridge_tensor *tensor);
@@ -677,6 +717,21 @@ RIDGE_API bool ridge_trace_resume(ridge_device *device);
 /* Names what happens in this thread between the two, on the device's trace; they nest. */
 RIDGE_API void ridge_range_begin(ridge_device *device, const char *name);
 RIDGE_API void ridge_range_end(ridge_device *device);
+
+/* The device's own time of what is queued between the two, with or without a trace. As with a
+ * trace, each kernel is timed, so programs run kernel by kernel. Regions do not nest, and a trace
+ * cannot begin, pause, resume or end within one. */
+struct ridge_region {
+    double seconds;      /* from the start of the first kernel or copy to the end of the last */
+    double busy_seconds; /* of that, while at least one was running */
+    uint64_t kernels, copies;
+    uint64_t flops;        /* of the kernels */
+    uint64_t kernel_bytes; /* that they read and write */
+    uint64_t copy_bytes;
+};
+RIDGE_API bool ridge_region_begin(ridge_device *device);
+/* Waits for the device. */
+RIDGE_API bool ridge_region_end(ridge_device *device, struct ridge_region *region);
 
 /* The library's RIDGE_VERSION, which may be newer than the header's. */
 RIDGE_API const char *ridge_version(void);

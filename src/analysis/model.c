@@ -168,6 +168,28 @@ static bool mark_pageable(struct model *model, struct status *status) {
     return true;
 }
 
+/* Drivers load a kernel's code at its first launch. Such a call takes milliseconds, and its kernel
+ * starts as soon as it returns; a call that waits for a full queue returns long before its kernel
+ * starts. Requires activities and calls in their final order. */
+static bool mark_loads(struct model *model, struct status *status) {
+    enum { LOAD_MIN = 1000000, START_MAX = 100000 };
+    const struct trace *trace = model->trace;
+    uint32_t *seen = memory_allocate(trace->strings.count + 1, sizeof *seen, status);
+    model->call_loads = memory_allocate(trace->call.count, 1, status);
+    for (size_t i = 0; seen && model->call_loads && i < trace->activity.count; i++) {
+        uint32_t *device = &seen[trace->activity.name[i]], call = model->launch[i];
+        bool first = *device != model_activity_device(model, i) + 1;
+        *device = model_activity_device(model, i) + 1;
+        if (first && call != NO_ROW && trace->activity.kind[i] == ACTIVITY_KERNEL &&
+            trace->call.class[call] == CALL_LAUNCH && trace->call.duration[call] >= LOAD_MIN &&
+            trace->activity.start[i] >= trace->call.start[call] &&
+            trace->activity.start[i] - model_call_end(model, call) < START_MAX)
+            model->call_loads[call] = 1;
+    }
+    memory_free(seen);
+    return seen && model->call_loads;
+}
+
 static bool order_ranges(struct model *model, struct status *status) {
     struct trace *trace = model->trace;
     uint32_t *order = NULL;
@@ -420,8 +442,9 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
         trace_unload(trace, TABLE_CALL, "correlation");
         ok = find_span(model, status);
         ok = ok && order_activities(model, status) && order_calls(model, status) &&
-             mark_pageable(model, status) && mark_communication(model, status) &&
-             order_ranges(model, status) && name_devices(model, status);
+             mark_pageable(model, status) && mark_loads(model, status) &&
+             mark_communication(model, status) && order_ranges(model, status) &&
+             name_devices(model, status);
     }
     if (!ok)
         model_finish(model);
@@ -435,6 +458,7 @@ void model_finish(struct model *model) {
     memory_free(model->launch);
     memory_free(model->call_nested);
     memory_free(model->call_pageable);
+    memory_free(model->call_loads);
     memory_free(model->communicates);
     memory_free(model->session_span);
     memory_free(model->device_key);

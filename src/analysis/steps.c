@@ -585,7 +585,7 @@ bool steps_find(const struct model *model, const char *loop, struct steps *steps
               (steps->count || find_profiler_steps(model, steps, status)) &&
               (steps->count || find_repeated_ranges(model, steps, status)) &&
               (steps->count || add_turns(model, steps, status)) &&
-              (steps->count || find_periodic_steps(model, steps, status)) &&
+              (steps->count || model->no_timeline || find_periodic_steps(model, steps, status)) &&
               find_warm_up(steps, status) && summarize_steps(steps, status);
     if (!ok)
         steps_finish(steps);

@@ -25,20 +25,31 @@ static bool is_root(const struct rank_event *event) {
     return event->root >= 0 && event->root == event->group_rank;
 }
 
+bool collective_depends(const struct job *job, const struct collective *collective,
+                        const struct rank_event *own, const struct rank_event *other) {
+    switch (collective->dependence) {
+    case DEPENDS_ALL:
+        return true;
+    case DEPENDS_ROOT:
+        return is_root(other);
+    case DEPENDS_GATHER:
+        return is_root(own);
+    case DEPENDS_SENDER:
+        return text_is(job_text(job, own->operation), "recv");
+    default:
+        return false;
+    }
+}
+
 int64_t collective_release(const struct job *job, const struct collective *collective,
                            const struct member *member) {
     const struct rank_event *own = event_of(job, member);
     int64_t release = arrival_of(job, member);
-    enum dependence dependence = collective->dependence;
-    if (dependence == DEPENDS_UNKNOWN || (dependence == DEPENDS_GATHER && !is_root(own)) ||
-        (dependence == DEPENDS_SENDER && !text_is(job_text(job, own->operation), "recv")))
-        return release;
     for (size_t i = 0; i < collective->count; i++) {
         const struct member *other = &job->members[collective->first + i];
-        if ((dependence == DEPENDS_ROOT && !is_root(event_of(job, other))) ||
-            !clock_is_aligned(job, &job->ranks[other->rank]))
-            continue;
-        release = MAX(release, arrival_of(job, other));
+        if (collective_depends(job, collective, own, event_of(job, other)) &&
+            clock_is_aligned(job, &job->ranks[other->rank]))
+            release = MAX(release, arrival_of(job, other));
     }
     return release;
 }

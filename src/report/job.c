@@ -65,23 +65,17 @@ static bool find_kinds(struct job_report *report, struct status *status) {
 
 static bool ask(const struct job *job, struct job_change change, int64_t *gain,
                 struct status *status) {
-    int64_t length;
-    bool possible = false;
-    *gain = -1;
+    bool ok = job_gain(job, &change, gain, status);
     if (job->replayed < 0)
-        return true;
-    if (!job_replay(job, &change, &length, &possible, status))
-        return false;
-    if (possible)
-        *gain = MAX(job->replayed - length, 0);
-    return true;
+        *gain = -1;
+    return ok;
 }
 
 bool job_report_build(struct job_report *report, const struct job *job, struct status *status) {
     *report = (struct job_report){.job = job, .straggler = job_straggler(job)};
     bool ok = (report->straggler == SIZE_MAX ||
                cause_find(job, report->straggler, &report->cause, status)) &&
-              find_kinds(report, status) &&
+              find_kinds(report, status) && job_findings_build(&report->findings, job, status) &&
               ask(job, (struct job_change){.without_straggler = SIZE_MAX, .balanced = true},
                   &report->balanced, status) &&
               ask(job, (struct job_change){.without_straggler = SIZE_MAX, .overlapped = true},
@@ -95,16 +89,31 @@ bool job_report_build(struct job_report *report, const struct job *job, struct s
 
 void job_report_finish(struct job_report *report) {
     memory_free(report->kinds);
+    job_findings_finish(&report->findings);
     report->kinds = NULL;
     report->kind_count = 0;
 }
 
 /* ---- sentences ---- */
 
+static void describe_more_work(const struct rank_cause *cause, struct buffer *line,
+                               const char *time) {
+    char count[FORMAT_SIZE], typical[FORMAT_SIZE];
+    buffer_string(line, "it has more work");
+    if (cause->count)
+        buffer_printf(line, ": %s kernels, the other ranks %s", format_count(cause->count, count),
+                      format_count(cause->typical_count, typical));
+    else if (cause->blocks)
+        buffer_printf(line, ": %s thread blocks, the other ranks %s",
+                      format_count(cause->blocks, count),
+                      format_count(cause->typical_blocks, typical));
+    buffer_printf(line, " (%s more)", time);
+}
+
 static void describe_cause(const struct job_report *report, struct buffer *line) {
     const struct job *job = report->job;
     const struct rank_cause *cause = &report->cause;
-    char time[FORMAT_SIZE], ratio[FORMAT_SIZE], count[FORMAT_SIZE], typical[FORMAT_SIZE];
+    char time[FORMAT_SIZE], ratio[FORMAT_SIZE];
     struct text label = job_text(job, cause->label), place = job_text(job, cause->place);
     format_duration(cause->explained, time);
     switch (cause->kind) {
@@ -112,13 +121,18 @@ static void describe_cause(const struct job_report *report, struct buffer *line)
         buffer_printf(line, "the same work takes %s as long as on the other ranks (%s more)",
                       format_ratio(cause->ratio, ratio), time);
         break;
-    case LATE_MORE_WORK:
-        if (cause->count)
-            buffer_printf(line, "it has more work: %s kernels, the other ranks %s (%s more)",
-                          format_count(cause->count, count),
-                          format_count(cause->typical_count, typical), time);
+    case LATE_LONGER:
+        if (label.length)
+            buffer_printf(line, "%.*s takes", TEXT_ARGS(label));
         else
-            buffer_printf(line, "it has more work (%s more)", time);
+            buffer_printf(line, "the same %s take",
+                          job->ranks[report->straggler].device ? "kernels" : "functions");
+        buffer_printf(line, " %s as long as on the other ranks (%s more)",
+                      format_ratio(cause->ratio, ratio), time);
+        label.length = 0;
+        break;
+    case LATE_MORE_WORK:
+        describe_more_work(cause, line, time);
         break;
     case LATE_INPUT:
         buffer_printf(line, "it loads input for longer (%s more)", time);
@@ -147,10 +161,13 @@ static void describe_cause(const struct job_report *report, struct buffer *line)
                             "from the other ranks");
         return;
     }
-    if (label.length && cause->kind != LATE_SLOWER)
+    if (label.length)
         buffer_printf(line, " in %.*s", TEXT_ARGS(label));
-    if (place.length && cause->kind != LATE_SLOWER)
+    if (place.length)
         buffer_printf(line, " (%.*s)", TEXT_ARGS(place));
+    if (cause->clock_mhz > 0)
+        buffer_printf(line, "; its clock is %.0f MHz, that of the others %.0f MHz",
+                      cause->clock_mhz, cause->typical_mhz);
 }
 
 static bool say_straggler(const struct job_report *report, size_t index, struct buffer *line) {
@@ -189,29 +206,157 @@ static bool say_straggler(const struct job_report *report, size_t index, struct 
     return true;
 }
 
+/* "of rank 0, 1, 2 and 3" for a group whose members are known by its collectives. */
+static void list_group(const struct job *job, uint32_t group, struct buffer *line) {
+    enum { LISTED = 8 };
+    for (size_t i = 0; i < job->collective_count; i++) {
+        const struct collective *collective = &job->collectives[i];
+        if (collective->group != group)
+            continue;
+        for (size_t k = 0; k < collective->count && k < LISTED; k++)
+            buffer_printf(line, "%s%lld", k ? ", " : "",
+                          (long long)job->ranks[job->members[collective->first + k].rank].number);
+        if (collective->count > LISTED)
+            buffer_printf(line, ", ... (%zu)", collective->count);
+        return;
+    }
+}
+
+static void describe_pipeline(const struct job *job, const struct job_finding *finding,
+                              struct buffer *line) {
+    char share[4][FORMAT_SIZE];
+    double window = (double)MAX(job->window.end - job->window.start, 1);
+    const int64_t parts[] = {finding->warm_up + finding->steady + finding->drain, finding->warm_up,
+                             finding->steady, finding->drain};
+    for (size_t i = 0; i < 4; i++)
+        format_percent((double)parts[i] / window, share[i]);
+    buffer_printf(line,
+                  "Pipeline bubbles: its %zu stages do not compute %s of the time (warm-up %s, "
+                  "steady %s, drain %s)",
+                  finding->stages, share[0], share[1], share[2], share[3]);
+}
+
+static void describe_link(const struct job *job, const struct job_finding *finding,
+                          struct buffer *line) {
+    char rate[FORMAT_SIZE], typical[FORMAT_SIZE], ratio[FORMAT_SIZE];
+    struct text operation = job_text(job, finding->operation);
+    format_rate(finding->rate, rate);
+    format_rate(finding->typical_rate, typical);
+    format_ratio(finding->ratio, ratio);
+    if (finding->kind == JOB_TOPOLOGY) {
+        buffer_string(line, "Topology: groups that span hosts (ranks ");
+        list_group(job, finding->group, line);
+        buffer_printf(line,
+                      ") transfer %s as much as groups inside hosts, at %s instead of %s; exchange "
+                      "their places",
+                      ratio, rate, typical);
+    } else if (finding->kind == JOB_LINK_LIMIT) {
+        buffer_printf(line,
+                      "Links below their limit: %.*s moves %s over each link, the published limit "
+                      "is %s",
+                      TEXT_ARGS(operation), rate, typical);
+    } else if (finding->sender >= 0) {
+        buffer_printf(line,
+                      "Slow link: messages from rank %lld to rank %lld take %s as long as between "
+                      "other ranks (%s, others %s)",
+                      (long long)finding->sender, (long long)finding->receiver, ratio, rate,
+                      typical);
+    } else {
+        buffer_printf(line, "Slow link: %.*s of ranks ", TEXT_ARGS(operation));
+        list_group(job, finding->group, line);
+        buffer_printf(line, " takes %s as long as in other groups (%s, others %s)", ratio, rate,
+                      typical);
+    }
+}
+
+static void describe_finding(const struct job *job, const struct job_finding *finding,
+                             struct buffer *line) {
+    char text[FORMAT_SIZE], bytes[FORMAT_SIZE];
+    switch (finding->kind) {
+    case JOB_PIPELINE:
+        describe_pipeline(job, finding, line);
+        break;
+    case JOB_STAGES:
+        buffer_printf(line, "Stages are not balanced: rank %lld computes %s as long as the mean",
+                      (long long)job->ranks[finding->rank].number,
+                      format_ratio(finding->ratio, text));
+        break;
+    case JOB_EXPERTS:
+        buffer_printf(line,
+                      "Experts are not balanced: rank %lld takes %s as long as the mean before "
+                      "all-to-alls",
+                      (long long)job->ranks[finding->rank].number,
+                      format_ratio(finding->ratio, text));
+        break;
+    case JOB_OVERLAP:
+        buffer_printf(line, "Exposed transfers take %s of each rank; overlapped with computing",
+                      format_duration(finding->transfer, text));
+        break;
+    case JOB_SLOW_HOST:
+        buffer_printf(line,
+                      "Host %.*s is slower: its ranks take %s as long as those of other hosts",
+                      TEXT_ARGS(job_text(job, finding->host)), format_ratio(finding->ratio, text));
+        break;
+    case JOB_SMALL_MESSAGES:
+        buffer_printf(line,
+                      "Small messages: %.0f collectives of %s on average in each step; combined",
+                      finding->count, format_bytes(finding->bytes, bytes));
+        break;
+    default:
+        describe_link(job, finding, line);
+    }
+}
+
+static bool say_finding(const struct job_report *report, size_t index, struct buffer *line) {
+    const struct job *job = report->job;
+    char cost[FORMAT_SIZE], part[FORMAT_SIZE], step[FORMAT_SIZE];
+    if (index >= report->findings.count)
+        return false;
+    const struct job_finding *finding = &report->findings.list[index];
+    describe_finding(job, finding, line);
+    buffer_printf(line, "%s the job takes at best %s less (%s",
+                  finding->kind == JOB_OVERLAP || finding->kind == JOB_SMALL_MESSAGES
+                      ? ","
+                      : ". Without this",
+                  format_duration(finding->cost, cost),
+                  format_percent((double)finding->cost / (double)job->replayed, part));
+    if (job->steps.count)
+        buffer_printf(line, ", %s a step",
+                      format_duration(job_step_time(job, finding->cost), step));
+    buffer_string(line, ").");
+    return true;
+}
+
 static bool say_missing(const struct job *job, struct buffer *line) {
     int64_t missing = job_missing(job, 0);
+    bool several = job_missing(job, 1) >= 0;
     if (missing < 0)
         return false;
-    buffer_printf(line, "Missing: rank %lld", (long long)missing);
+    buffer_printf(line, "Missing: %s %lld", several ? "ranks" : "rank", (long long)missing);
     for (size_t i = 1; i < 10 && (missing = job_missing(job, i)) >= 0; i++)
         buffer_printf(line, ", %lld", (long long)missing);
-    buffer_printf(line, "%s of %lld; nothing is known about their time.",
-                  job_missing(job, 10) >= 0 ? ", ..." : "", (long long)job->world);
+    buffer_printf(line, "%s of %lld; nothing is known about %s time.",
+                  job_missing(job, 10) >= 0 ? ", ..." : "", (long long)job->world,
+                  several ? "their" : "its");
     return true;
 }
 
 static bool say_cut(const struct job *job, struct buffer *line) {
-    bool any = false;
+    size_t count = 0, listed = 0;
     for (size_t r = 0; r < job->rank_count; r++)
-        if (job->ranks[r].is_cut) {
-            buffer_printf(line, "%s %lld", any ? "," : "Cut short: rank",
+        count += job->ranks[r].is_cut;
+    for (size_t r = 0; r < job->rank_count; r++)
+        if (job->ranks[r].is_cut)
+            buffer_printf(line, "%s %lld",
+                          listed++     ? ","
+                          : count == 1 ? "Cut short: rank"
+                                       : "Cut short: ranks",
                           (long long)job->ranks[r].number);
-            any = true;
-        }
-    if (any)
-        buffer_string(line, "; the recording has no end or has damage.");
-    return any;
+    if (count)
+        buffer_printf(line, "; %s or %s damage.",
+                      count == 1 ? "the recording has no end" : "the recordings have no end",
+                      count == 1 ? "has" : "have");
+    return count > 0;
 }
 
 static bool say_matched(const struct job *job, struct buffer *line) {
@@ -459,6 +604,10 @@ bool job_report_text(const struct job_report *report, unsigned width, struct out
         say(output, width, i ? "  " : "", &line);
     if (say_gains(report, &line))
         say(output, width, "", &line);
+    if (report->findings.count)
+        output_printf(output, "\nFindings\n");
+    for (size_t i = 0; say_finding(report, i, &line); i++)
+        say(output, width, "  - ", &line);
     bool ok =
         write_table(&section_ranks, report,
                     "compute + wait + transfer + copy + idle = time; cost: of being later", width,
@@ -523,6 +672,26 @@ static void write_gain(struct json *json, const char *key, int64_t gain) {
         json_integer(json, gain);
 }
 
+static void write_findings_json(struct json *json, const struct job_report *report) {
+    const struct job *job = report->job;
+    struct buffer line = {0};
+    json_key(json, "findings");
+    json_begin_array(json);
+    for (size_t i = 0; i < report->findings.count; i++) {
+        const struct job_finding *finding = &report->findings.list[i];
+        buffer_clear(&line);
+        say_finding(report, i, &line);
+        json_begin_object(json);
+        json_member_string(json, "kind", job_finding_name(finding->kind));
+        json_member_integer(json, "cost_ns", finding->cost);
+        json_member_integer(json, "step_cost_ns", job_step_time(job, finding->cost));
+        json_member_text(json, "text", buffer_as_text(&line));
+        json_end_object(json);
+    }
+    json_end_array(json);
+    buffer_finish(&line);
+}
+
 static void write_clocks_json(struct json *json, const struct job *job) {
     static const char *const states[] = {[CLOCK_REFERENCE] = "reference",
                                          [CLOCK_SHARED] = "shared",
@@ -573,6 +742,7 @@ bool job_report_json(const struct job_report *report, struct output *output,
     write_gain(&json, "overlapped_ns", report->overlapped);
     write_gain(&json, "communication_2x_ns", report->faster);
     json_end_object(&json);
+    write_findings_json(&json, report);
     write_clocks_json(&json, job);
     json_key(&json, "ranks");
     bool ok = section_write_json(&section_ranks, report, &json, status);

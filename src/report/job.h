@@ -7,6 +7,7 @@
 
 #include "base/output.h"
 #include "ranks/cause.h"
+#include "ranks/findings.h"
 #include "ranks/ranks.h"
 
 /* Collectives of one operation, group and size. */
@@ -24,6 +25,7 @@ struct job_report {
     const struct job *job;
     size_t straggler; /* index of the rank that costs most; SIZE_MAX: none is worth naming */
     struct rank_cause cause;
+    struct job_findings findings;
     int64_t balanced;              /* gain if every rank took as long as the median; -1: unknown */
     int64_t overlapped, faster;    /* gain with communication overlapped, and twice as fast */
     struct collective_kind *kinds; /* most exposed time first */

@@ -336,6 +336,8 @@ MEMORY(memory_high_water, high_water(at, words))
 MEMORY(memory_reserved, at->reserved_max ? value_integer((int64_t)at->reserved_max) : value_none())
 MEMORY(memory_allocations, value_integer((int64_t)at->allocations))
 MEMORY(memory_allocated, value_integer((int64_t)at->allocated_bytes))
+MEMORY(memory_reused,
+       at->compared ? value_ratio((int64_t)at->reused, (int64_t)at->compared) : value_none())
 MEMORY(memory_frees, value_integer((int64_t)at->frees))
 MEMORY(memory_freed, value_integer((int64_t)at->freed_bytes))
 
@@ -345,6 +347,7 @@ static const struct column memory_columns[] = {
     {"reserved_max_bytes", "reserved", UNIT_BYTES, 0, memory_reserved},
     {"allocations", "allocations", UNIT_COUNT, 0, memory_allocations},
     {"allocated_bytes", "allocated", UNIT_BYTES, 0, memory_allocated},
+    {"reused_share", "reused", UNIT_SHARE, 0, memory_reused},
     {"frees", "frees", UNIT_COUNT, COLUMN_WIDE, memory_frees},
     {"freed_bytes", "freed", UNIT_BYTES, 0, memory_freed},
     {0},

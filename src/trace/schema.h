@@ -266,6 +266,8 @@ enum range_category {
 #define COUNTER_PERFORMANCE_STATE "GPU performance state"
 /* In a stack: the module of Python functions, and an unnamed function. */
 #define STACK_PYTHON "[python]"
+/* The innermost Python frame while the interpreter collects garbage; it has no file. */
+#define STACK_COLLECTOR "garbage collection"
 #define STACK_UNKNOWN "[unknown]"
 enum wait_kind {
     WAIT_UNKNOWN,

@@ -410,6 +410,47 @@ static struct array attention_reference(const struct array *in, int option) {
     return y;
 }
 
+/* What hides keys: a mask and lengths, or with the option a window and lengths. */
+static ridge_tensor *hidden_forward(ridge_tensor *const *in, int option) {
+    struct ridge_attention_mask mask = {.lengths = in[4]};
+    if (option)
+        mask.causal = true, mask.window = 3;
+    else
+        mask.added = in[3];
+    return ridge_attention_masked(in[0], in[1], in[2], 0.4f, &mask);
+}
+
+/* The keys that a query sees are copied, with the mask as one more element: q has 1 there. */
+static struct array hidden_reference(const struct array *in, int option) {
+    const int64_t *q = in[0].sizes, *k = in[1].sizes;
+    int64_t width = q[3] + 1;
+    struct array y = array_make(4, q);
+    double *of_q = case_memory((size_t)width, sizeof *of_q);
+    double *of_k = case_memory((size_t)(k[2] * width), sizeof *of_k);
+    double *of_v = case_memory((size_t)(k[2] * width), sizeof *of_v);
+    double *of_y = case_memory((size_t)width, sizeof *of_y);
+    for (int64_t row = 0; row < q[0] * q[1] * q[2]; row++) {
+        int64_t query = row % q[2], head = row / q[2] % q[1], batch = row / q[2] / q[1], seen = 0;
+        int64_t shared = (batch * k[1] + head / (q[1] / k[1])) * k[2];
+        int64_t end = (int64_t)in[4].values[batch] - (option ? q[2] - query - 1 : 0);
+        memset(of_y, 0, (size_t)width * sizeof *of_y);
+        of_q[q[3]] = 1;
+        memcpy(of_q, in[0].values + row * q[3], (size_t)q[3] * sizeof *of_q);
+        for (int64_t key = option && end > 3 ? end - 3 : 0; key < end; key++, seen++) {
+            memcpy(of_k + seen * width, in[1].values + (shared + key) * q[3],
+                   (size_t)q[3] * sizeof *of_k);
+            memcpy(of_v + seen * width, in[2].values + (shared + key) * q[3],
+                   (size_t)q[3] * sizeof *of_v);
+            of_k[seen * width + q[3]] =
+                option ? 0 : in[3].values[query * k[2] + key] / (double)0.4f;
+        }
+        if (seen > 0)
+            attend(of_q, of_k, of_v, seen, width, of_y);
+        memcpy(y.values + row * q[3], of_y, (size_t)q[3] * sizeof *of_y);
+    }
+    return y;
+}
+
 static ridge_tensor *shift_forward(ridge_tensor *const *in, int option) {
     return ridge_token_shift(in[0], in[1], option ? in[2] : NULL);
 }
@@ -655,6 +696,9 @@ static struct array loss_reference(const struct array *in, int option) {
     { .rank = 2, .sizes = {a, b}, .low = -1, .high = 1 }
 #define CUBE(a, b, c)                                                                              \
     { .rank = 3, .sizes = {a, b, c}, .low = -1, .high = 1 }
+/* Of keys in use, from two on. */
+#define LENGTHS(batch)                                                                             \
+    { .rank = 1, .sizes = {batch}, .low = 2, .high = 4.9, .integer = true }
 #define HEADS(a, b, c, d)                                                                          \
     { .rank = 4, .sizes = {a, b, c, d}, .low = -1, .high = 1 }
 #define ROW(a)                                                                                     \
@@ -792,6 +836,27 @@ const struct gradient_problem gradient_problems[] = {
      3,
      7,
      {HEADS(2, 4, 3, 4), HEADS(2, 2, 5, 4), HEADS(2, 2, 5, 4)}},
+    {"attention of several tiles",
+     attention_forward,
+     attention_reference,
+     1,
+     3,
+     7,
+     {HEADS(1, 2, 20, 8), HEADS(1, 1, 36, 8), HEADS(1, 1, 36, 8)}},
+    {"attention with a mask and lengths",
+     hidden_forward,
+     hidden_reference,
+     0,
+     5,
+     15,
+     {HEADS(2, 2, 3, 8), HEADS(2, 1, 5, 8), HEADS(2, 1, 5, 8), MATRIX(3, 5), LENGTHS(2)}},
+    {"attention with a window and lengths",
+     hidden_forward,
+     hidden_reference,
+     1,
+     5,
+     7,
+     {HEADS(2, 4, 3, 8), HEADS(2, 2, 9, 8), HEADS(2, 2, 9, 8), MATRIX(3, 9), LENGTHS(2)}},
     {"log_softmax", log_softmax_forward, log_softmax_reference, -1, 1, 1, {MATRIX(4, 9)}},
     {"gather",
      index_forward,

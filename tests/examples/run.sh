@@ -146,6 +146,19 @@ int main() { return ridge_device_list(nullptr, 0) > 0 ? 0 : 1; }' > "$scratch/he
         "$scratch/header.cpp" $(pkg-config --cflags ridge) $shared && "$scratch/header"
 }
 
+# ridge.hpp: compiles without a warning, works, and calls every function of ridge.h.
+wrapper_works() {
+    $1 -std=c++11 -Wall -Wextra -Werror -pedantic ${SAN:+-fsanitize=$SAN} -o "$scratch/wrapper" \
+        "$here/wrapper.cpp" $(pkg-config --cflags ridge) $shared && "$scratch/wrapper" "$scratch/wrapper.gguf"
+}
+
+wrapper_is_complete() {
+    echo '#include <ridge.hpp>' | $1 -std=c++11 -x c++ -E -P $(pkg-config --cflags ridge) - |
+        sed -n '/^namespace ridge/,$p' | grep -o 'ridge_[a-z0-9_]*' | sort -u > "$scratch/called"
+    exported_names | comm -23 - "$scratch/called" | sed '/^ridge_error_/d' | tee "$scratch/missing"
+    [ -s "$scratch/called" ] && [ ! -s "$scratch/missing" ]
+}
+
 # The kernels of examples/trace.c in the report, ranges, and the flops of the matrix product with its
 # epilogue: 2 m n k, and 6 for each element of the result.
 reports_the_trace() {
@@ -230,6 +243,14 @@ fi
 check "the program in ridge.h" header_example_works
 if command -v c++ > /dev/null; then
     check "ridge.h in C++" works_from_cpp
+    for compiler in c++ clang++; do
+        if command -v $compiler > /dev/null; then
+            check "ridge.hpp with $compiler" wrapper_works $compiler
+        else
+            skip "there is no $compiler"
+        fi
+    done
+    check "ridge.hpp has every function of ridge.h" wrapper_is_complete c++
 else
     skip "there is no C++ compiler"
 fi

@@ -326,9 +326,12 @@ static uint32_t detail_of(struct perfetto_import *import, const struct perfetto_
     return trace_writer_string(import->writer, buffer_as_text(json));
 }
 
-static bool write_range(struct perfetto_import *import, uint32_t thread,
+static bool write_slice(struct perfetto_import *import, struct perfetto_track *track,
                         const struct open_slice *slice, int64_t duration) {
-    bool drop;
+    bool drop, on_device = slice->kind == SLICE_KERNEL || slice->kind == SLICE_COPY;
+    uint32_t thread = on_device ? 0 : thread_of(import, track);
+    if (slice->kind != SLICE_RANGE)
+        return perfetto_rocm_write(import, track, thread, slice, duration);
     struct row_range row = {
         .start = slice->start,
         .duration = duration,
@@ -362,7 +365,7 @@ static bool end_slice(struct perfetto_import *import, struct perfetto_track *tra
     int64_t duration;
     if (__builtin_sub_overflow(time, slice->start, &duration))
         duration = INT64_MAX;
-    return write_range(import, thread_of(import, track), slice, duration);
+    return write_slice(import, track, slice, duration);
 }
 
 static bool write_mark(struct perfetto_import *import, uint32_t thread,
@@ -433,18 +436,19 @@ static bool perfetto_track_event(struct perfetto_import *import,
         .name = perfetto_string(import, event->name),
         .domain = perfetto_string(import, event->category),
         .detail = detail_of(import, packet, event),
+        .text = event->name,
     };
+    perfetto_rocm_read(import, packet, event, &slice);
     if (import->json.failed)
         return status_no_memory(import->status);
     if (type == TYPE_BEGIN)
         return begin_slice(import, track, &slice);
-    uint32_t thread = thread_of(import, track);
     if (type == TYPE_INSTANT)
-        return write_mark(import, thread, &slice);
+        return write_mark(import, thread_of(import, track), &slice);
     int64_t duration;
     if (__builtin_mul_overflow(event->duration_us, (int64_t)1000, &duration))
         duration = INT64_MAX;
-    return write_range(import, thread, &slice, duration);
+    return write_slice(import, track, &slice, duration);
 }
 
 static bool perfetto_close_slices(struct perfetto_import *import) {
@@ -454,7 +458,7 @@ static bool perfetto_close_slices(struct perfetto_import *import) {
             const struct open_slice *slice = &track->open[--track->depth];
             int64_t until = import->last_time > slice->start ? import->last_time : slice->start;
             import->without_end++;
-            if (!write_range(import, thread_of(import, track), slice, until - slice->start))
+            if (!write_slice(import, track, slice, until - slice->start))
                 return false;
         }
     }

@@ -1,5 +1,6 @@
 /* Shared by the parts of the Perfetto importer: perfetto.c reads packets, clocks, interned names
- * and track events; perfetto_gpu.c turns GPU render stages into activities. */
+ * and track events; perfetto_gpu.c turns GPU render stages into activities, perfetto_rocm.c slices
+ * of AMD's tools into calls and activities. */
 #ifndef RIDGE_IMPORT_PERFETTO_PERFETTO_H
 #define RIDGE_IMPORT_PERFETTO_PERFETTO_H
 
@@ -103,9 +104,17 @@ struct perfetto_sequence {
     int64_t reference_us;
 };
 
+enum slice_kind { SLICE_RANGE, SLICE_CALL, SLICE_KERNEL, SLICE_COPY };
+
 struct open_slice {
     int64_t start;
     uint32_t name, domain, detail; /* string ids of the trace */
+    uint32_t text;                 /* text id of the name */
+    enum slice_kind kind;
+    /* What annotations of AMD's tools say. */
+    uint64_t correlation, queue, bytes;
+    int64_t gpu, from_gpu; /* -1: unknown */
+    uint32_t grid[3], block[3], shared;
 };
 
 struct perfetto_track {
@@ -197,6 +206,15 @@ bool perfetto_gpu_stage(struct perfetto_import *import, const struct perfetto_pa
                         struct text message);
 bool perfetto_gpu_counters(struct perfetto_import *import, const struct perfetto_packet *packet,
                            struct text message);
+uint32_t perfetto_gpu_queue(struct perfetto_import *import, int64_t gpu, uint64_t queue);
+
+/* perfetto_rocm.c: recognizes calls and device work of AMD's tools by the event's category, and
+ * writes them when they end. */
+void perfetto_rocm_read(struct perfetto_import *import, const struct perfetto_packet *packet,
+                        const struct perfetto_event *event, struct open_slice *slice);
+bool perfetto_rocm_write(struct perfetto_import *import, const struct perfetto_track *track,
+                         uint32_t thread, const struct open_slice *slice, int64_t duration);
+
 bool perfetto_vulkan_call(struct perfetto_import *import, const struct perfetto_packet *packet,
                           struct text message);
 

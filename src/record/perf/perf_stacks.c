@@ -302,6 +302,15 @@ static struct junction find_junction(const struct perf_chain *chain,
     return junction;
 }
 
+/* Another thread collects if this one runs outside the interpreter's library. */
+static bool runs_collector(const struct perf_chain *chain, const struct stack_frame *frames) {
+    size_t first = chain->kernel_count;
+    for (size_t i = first; i < chain->count; i++)
+        if (frames[i].is_evaluator)
+            return frames[first].module == frames[i].module;
+    return false;
+}
+
 /* 0: the thread was not in the interpreter, or the frames of trampolines name Python's functions
  * already. */
 static uint32_t python_row(const struct lookup *lookup, const struct perf_chain *chain,
@@ -317,7 +326,8 @@ static uint32_t python_row(const struct lookup *lookup, const struct perf_chain 
     if (chain->is_complete && junction.native == chain->count)
         return 0;
     for (size_t i = python->count; i > junction.python; i--)
-        row = push_python_frame(lookup, row, python, i - 1);
+        if (!python->frames[i - 1].is_collector || runs_collector(chain, frames))
+            row = push_python_frame(lookup, row, python, i - 1);
     for (size_t i = junction.native; i > 0; i--)
         row = push_frame(lookup->stacks, row, &frames[i - 1], lookup->writer);
     return row;

@@ -139,73 +139,129 @@ static struct tensor *share_keys(struct builder *build, struct tensor *x, int64_
     return build_reshape(build, x, 4, (int64_t[]){sizes[0], kv_heads, -1, sizes[3]});
 }
 
-/* Whether row r (a query of any of the heads) sees key c. */
-static struct tensor *causal_mask(struct builder *build, int64_t rows, int64_t queries,
-                                  int64_t keys) {
-    struct tensor *row = count_up(build, rows, 2, 0);
-    if (rows != queries)
-        row = build_scalar(build, OP_MOD, row, (double)queries);
-    struct tensor *last = build_scalar(build, OP_ADD, row, (double)(keys - queries));
-    return build_expression(build, OP_LESS_EQUAL, count_up(build, keys, 2, 1), last, NULL);
-}
+/* What hides keys from queries: the operands of the node, by its flags. */
+struct hiding {
+    bool causal;
+    int64_t window;
+    struct tensor *lengths, *mask;
+};
 
 struct attention {
     struct tensor *q, *k, *v, *g, *result; /* heads that share keys together */
     struct tensor *weights;                /* f32, rows of queries */
+    struct hiding hiding;
+    int64_t queries;
     double scale;
 };
 
-/* The weights of the keys, which the forward kernel did not store. */
-static struct tensor *attention_weights(struct builder *build, const struct attention *work,
-                                        int64_t queries, bool causal) {
+static struct hiding hiding_of(const struct gradient_step *step) {
+    uint32_t flags = step->node.parameters.flags;
+    bool lengths = flags & ATTENTION_LENGTHS;
+    return (struct hiding){.causal = flags & ATTENTION_CAUSAL,
+                           .window = step->node.parameters.start,
+                           .lengths = lengths ? step->operands[3] : NULL,
+                           .mask = flags & ATTENTION_MASK ? step->operands[lengths ? 4 : 3] : NULL};
+}
+
+/* Whether row r (a query of any of the heads) sees key c, or NULL if all do. */
+static struct tensor *visible_keys(struct builder *build, const struct attention *work) {
+    const struct hiding *hiding = &work->hiding;
+    int64_t rows = work->q->view.sizes[2], keys = work->k->view.sizes[2];
+    struct tensor *key = count_up(build, keys, 4, 3), *end;
+    if (hiding->lengths)
+        end = build_reshape(build, hiding->lengths, 4, (int64_t[]){-1, 1, 1, 1});
+    else
+        end = build_constant(build, RIDGE_I32, (double)keys);
+    if (hiding->causal) {
+        struct tensor *query = count_up(build, rows, 4, 2);
+        if (rows != work->queries)
+            query = build_scalar(build, OP_MOD, query, (double)work->queries);
+        end = add(build, build_scalar(build, OP_ADD, query, (double)(1 - work->queries)), end);
+    }
+    struct tensor *seen = build_expression(build, OP_LESS, key, end, NULL);
+    if (hiding->window)
+        seen = multiply(build, seen,
+                        build_expression(build, OP_GREATER_EQUAL, key,
+                                         build_scalar(build, OP_SUB, end, (double)hiding->window),
+                                         NULL));
+    return seen;
+}
+
+static struct tensor *attention_scores(struct builder *build, const struct attention *work) {
+    const struct hiding *hiding = &work->hiding;
     struct tensor *product = build_matmul(build, work->q, build_transpose(build, work->k, 0, 1));
     struct tensor *scores = scaled(build, build_cast(build, product, RIDGE_F32), work->scale);
-    if (causal) {
-        int64_t rows = work->q->view.sizes[2], keys = work->k->view.sizes[2];
-        scores = build_expression(build, OP_WHERE, causal_mask(build, rows, queries, keys), scores,
-                                  build_constant(build, RIDGE_F32, -INFINITY));
+    if (hiding->mask) {
+        struct tensor *mask = share_keys(build, hiding->mask, work->k->view.sizes[1]);
+        scores = add(build, scores, build_cast(build, mask, RIDGE_F32));
     }
+    if (hiding->causal || hiding->lengths)
+        scores = build_expression(build, OP_WHERE, visible_keys(build, work), scores,
+                                  build_constant(build, RIDGE_F32, -INFINITY));
+    return scores;
+}
+
+/* The weights of the keys, which the forward kernel did not store. Those of a query that sees no
+ * key are 0. */
+static struct tensor *attention_weights(struct builder *build, const struct attention *work) {
+    struct tensor *scores = attention_scores(build, work);
     struct tensor *largest = build_reduce(build, OP_REDUCE_MAX, scores, 1u << 3);
+    bool may_see_none = work->hiding.mask || work->hiding.lengths;
+    if (may_see_none)
+        largest = build_scalar(build, OP_MAX, largest, -3e38);
     struct tensor *powers = build_expression(
         build, OP_EXP, build_expression(build, OP_SUB, scores, largest, NULL), NULL, NULL);
-    return build_expression(build, OP_DIV, powers,
-                            build_reduce(build, OP_REDUCE_SUM, powers, 1u << 3), NULL);
+    struct tensor *sum = build_reduce(build, OP_REDUCE_SUM, powers, 1u << 3);
+    if (may_see_none) /* any other sum is at least 1 */
+        sum = build_scalar(build, OP_MAX, sum, 0.5);
+    return build_expression(build, OP_DIV, powers, sum, NULL);
+}
+
+/* The sum of the gradient times the result, by row. */
+static struct tensor *mean_change(struct builder *build, struct tensor *g, struct tensor *result) {
+    struct tensor *both =
+        multiply(build, build_cast(build, g, RIDGE_F32), build_cast(build, result, RIDGE_F32));
+    return build_reduce(build, OP_REDUCE_SUM, both, 1u << 3);
 }
 
 /* The gradient of the scores: weights * (g x transpose(v) - sum(g * result)). */
 static struct tensor *score_gradient(struct builder *build, const struct attention *work) {
     struct tensor *product = build_matmul(build, work->g, build_transpose(build, work->v, 0, 1));
-    struct tensor *both = multiply(build, build_cast(build, work->g, RIDGE_F32),
-                                   build_cast(build, work->result, RIDGE_F32));
-    struct tensor *mean = build_reduce(build, OP_REDUCE_SUM, both, 1u << 3);
-    struct tensor *change =
-        build_expression(build, OP_SUB, build_cast(build, product, RIDGE_F32), mean, NULL);
-    return scaled(build, multiply(build, work->weights, change), work->scale);
+    struct tensor *change = build_expression(build, OP_SUB, build_cast(build, product, RIDGE_F32),
+                                             mean_change(build, work->g, work->result), NULL);
+    return multiply(build, work->weights, change);
 }
 
 static bool attention_gradient(struct gradient_step *step) {
     struct builder *build = step->build;
     enum ridge_dtype dtype = step->node.dtype;
-    int64_t kv_heads = step->operands[1]->view.sizes[1], queries = step->node.shape.sizes[2];
-    if (step->node.input_count != 3 || step->node.parameters.start != 0)
-        return status_fail(build->status, STATUS_UNSUPPORTED,
-                           "attention with a mask, lengths or a window has no gradient");
+    int64_t kv_heads = step->operands[1]->view.sizes[1];
     struct attention work = {.q = share_keys(build, step->operands[0], kv_heads),
                              .k = step->operands[1],
                              .v = step->operands[2],
                              .g = share_keys(build, step->g, kv_heads),
                              .result = share_keys(build, step->result, kv_heads),
+                             .hiding = hiding_of(step),
+                             .queries = step->node.shape.sizes[2],
                              .scale = step->node.parameters.scale};
     if (!work.q || !work.g || !work.result)
         return false;
-    work.weights = attention_weights(build, &work, queries, step->node.parameters.flags != 0);
+    work.weights = attention_weights(build, &work);
     if (step->wanted[2]) {
         struct tensor *weights =
             build_transpose(build, build_cast(build, work.weights, dtype), 0, 1);
         if (!(step->results[2] = build_matmul(build, weights, work.g)))
             return false;
     }
-    struct tensor *scores = build_cast(build, score_gradient(build, &work), dtype);
+    struct tensor *change = score_gradient(build, &work);
+    uint32_t last = step->node.input_count - 1;
+    if (work.hiding.mask && step->wanted[last]) {
+        step->results[last] =
+            build_cast(build, build_reshape(build, change, 4, work.hiding.mask->view.sizes), dtype);
+        if (!step->results[last])
+            return false;
+    }
+    struct tensor *scores = build_cast(build, scaled(build, change, work.scale), dtype);
     if (step->wanted[0]) {
         struct tensor *q = build_matmul(build, scores, work.k);
         step->results[0] = build_reshape(build, q, 4, step->node.shape.sizes);

@@ -204,16 +204,6 @@ TEST(proton_writes_an_object_for_each_stream) {
     trace_close(trace);
 }
 
-TEST(a_call_tree_of_proton_says_what_to_record) {
-    struct status status = {0};
-    static const char json[] = "\n[{\"children\":[],\"frame\":{\"name\":\"ROOT\"},\"metrics\":{}}]";
-    struct import_source source = {
-        .path = "a.hatchet", .head = (const unsigned char *)json, .head_length = sizeof json - 1};
-    CHECK(import_kineto.detect(&source) > 0);
-    CHECK(!import_kineto.run(&source, &(struct import_options){0}, NULL, &status));
-    CHECK(strstr(status.message, "Proton") && strstr(status.message, "proton -d trace"));
-}
-
 struct expected {
     const char *file;
     int64_t kernels, kernel_time, copies, copy_time, ops, op_time, annotations;

@@ -627,3 +627,106 @@ TEST(times_in_events_are_microseconds_behind_the_last_one) {
         CHECK_INT(trace->mark.time[i], events[i].time);
     trace_close(trace);
 }
+
+/* ---- AMD's tools ---- */
+
+struct annotation {
+    const char *name, *text; /* text NULL: the number */
+    uint64_t number;
+};
+
+static void put_rocm_slice(struct buffer *file, uint64_t track, uint64_t start, uint64_t end,
+                           const char *category, const char *name,
+                           const struct annotation *annotations, size_t count) {
+    struct packet packet = begin_packet(file, 1, start, 0);
+    size_t event = protobuf_begin(file, PACKET_TRACK_EVENT);
+    protobuf_put_integer(file, EVENT_TYPE, TYPE_BEGIN);
+    protobuf_put_integer(file, EVENT_TRACK, track);
+    protobuf_put_text(file, EVENT_CATEGORY, text_of(category));
+    protobuf_put_text(file, EVENT_NAME, text_of(name));
+    for (size_t i = 0; i < count; i++) {
+        size_t annotation = protobuf_begin(file, EVENT_ANNOTATION);
+        protobuf_put_text(file, ANNOTATION_NAME, text_of(annotations[i].name));
+        if (annotations[i].text)
+            protobuf_put_text(file, ANNOTATION_STRING, text_of(annotations[i].text));
+        else
+            protobuf_put_integer(file, ANNOTATION_UINT, annotations[i].number);
+        protobuf_end(file, annotation);
+    }
+    protobuf_end(file, event);
+    end_packet(packet);
+    put_event(file, 1, end, 0, TYPE_END, track, 0);
+}
+
+static void put_track(struct buffer *file, uint64_t track, const char *name) {
+    struct packet packet = begin_packet(file, 1, 0, 0);
+    size_t descriptor = protobuf_begin(file, PACKET_TRACK);
+    protobuf_put_integer(file, TRACK_UUID, track);
+    protobuf_put_text(file, TRACK_NAME, text_of(name));
+    protobuf_end(file, descriptor);
+    end_packet(packet);
+}
+
+TEST(slices_of_rocprofv3_become_calls_kernels_and_copies) {
+    struct buffer file = {0};
+    struct status status;
+    static const struct annotation call[] = {{"corr_id", NULL, 7}},
+                                   kernel[] = {{"corr_id", NULL, 7},
+                                               {"agent", NULL, 4},
+                                               {"queue", NULL, 2},
+                                               {"group_segment_size", NULL, 512},
+                                               {"workgroup_size", NULL, 64},
+                                               {"grid_size", NULL, 1000}},
+                                   copy[] = {{"src_agent", NULL, 0},
+                                             {"dst_agent", NULL, 4},
+                                             {"copy_bytes", NULL, 4096}};
+    put_thread(&file, 9, 42, 43, "main");
+    put_track(&file, 10, "COMPUTE AGENT [4] QUEUE [0] (GPU)");
+    put_rocm_slice(&file, 9, 1000, 1010, "hip_api", "hipLaunchKernel", call, ARRAY_COUNT(call));
+    put_rocm_slice(&file, 9, 900, 2000, "marker_api", "step", NULL, 0);
+    put_rocm_slice(&file, 10, 1100, 1300, "kernel_dispatch", "gemm", kernel, ARRAY_COUNT(kernel));
+    put_rocm_slice(&file, 11, 1400, 1500, "memory_copy", "MEMORY_COPY_HOST_TO_DEVICE", copy,
+                   ARRAY_COUNT(copy));
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    REQUIRE(trace->call.count == 1 && trace->activity.count == 2 && trace->range.count == 1);
+    CHECK_INT(trace->call.class[0], CALL_LAUNCH);
+    CHECK_INT(trace->call.correlation[0], 7);
+    CHECK_INT(trace->thread.tid[trace->call.thread[0]], 43);
+    CHECK_INT(trace->activity.duration[0], 200);
+    CHECK_INT(trace->activity.correlation[0], 7);
+    CHECK_INT(trace->activity.grid_x[0], 16);
+    CHECK_INT(trace->activity.block_x[0], 64);
+    CHECK_INT(trace->activity.shared_dynamic[0], 512);
+    CHECK_STRING(name_at(trace, trace->device.label[trace->queue.device[trace->activity.queue[0]]]),
+                 "4");
+    CHECK_INT(trace->activity.kind[1], ACTIVITY_COPY);
+    CHECK_INT(trace->activity.direction[1], COPY_HTOD);
+    CHECK_INT(trace->activity.bytes[1], 4096);
+    trace_close(trace);
+}
+
+TEST(slices_of_rocprofiler_systems_have_their_device_in_the_name_of_the_track) {
+    struct buffer file = {0};
+    struct status status;
+    static const struct annotation kernel[] = {{"dispatch_id", NULL, 1},
+                                               {"workgroup_size", "(16,16,1)", 0},
+                                               {"grid_size", "(1024,512,1)", 0}};
+    put_track(&file, 10, "GPU Kernel Dispatch [3] Queue 1");
+    put_rocm_slice(&file, 10, 1100, 1300, "rocm_kernel_dispatch", "gemm", kernel,
+                   ARRAY_COUNT(kernel));
+    put_rocm_slice(&file, 12, 1400, 1500, "rocm_hip_stream", "grouped", kernel,
+                   ARRAY_COUNT(kernel));
+    put_rocm_slice(&file, 13, 1400, 1500, "host", "main()", NULL, 0);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    REQUIRE(trace->activity.count == 2 && trace->range.count == 1);
+    CHECK_STRING(name_at(trace, trace->device.label[trace->queue.device[trace->activity.queue[0]]]),
+                 "3");
+    CHECK_INT(trace->activity.grid_x[0], 64);
+    CHECK_INT(trace->activity.grid_y[0], 32);
+    CHECK_INT(trace->activity.block_y[0], 16);
+    trace_close(trace);
+}

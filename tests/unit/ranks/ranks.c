@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/min_max.h"
 #include "ranks/cause.h"
+#include "ranks/findings.h"
 #include "ranks/ranks.h"
 #include "ranks/replay.h"
 
@@ -477,21 +478,309 @@ TEST(a_late_rank_is_explained_by_what_it_does_more) {
         for (unsigned r = 0; r < 4; r++) {
             add_part(&job, r,
                      (struct rank_part){PART_RUNNING, named(&job, "forward"), 0, 0, false, false,
-                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29});
+                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29, 0, 0});
             add_part(&job, r,
                      (struct rank_part){PART_RUNNING, named(&job, "norm"), 0, 0, false, false,
-                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29});
+                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29, 0, 0});
         }
         add_part(&job, 1,
                  (struct rank_part){PART_RUNNING, named(&job, "extra"), named(&job, "a.py:7"), 0,
-                                    false, kind == 2, kind == 1 ? 0 : 14500000, 29});
+                                    false, kind == 2, kind == 1 ? 0 : 14500000, 29, 0, 0});
         if (kind == 3)
             job.ranks[1].parts[2].is_input = true;
         struct rank_cause cause = cause_of(&job, 1);
-        static const enum late_kind expected[] = {LATE_MORE_WORK, LATE_SLOWER, LATE_COLLECTOR,
+        static const enum late_kind expected[] = {LATE_MORE_WORK, LATE_LONGER, LATE_COLLECTOR,
                                                   LATE_INPUT};
         CHECK_INT(cause.kind, expected[kind]);
         CHECK_INT(cause.excess, 29 * 500000);
         job_finish(&job);
     }
+}
+
+/* ---- findings ---- */
+
+/* Ranks with a program each: computing, collectives and messages, in simulated time. */
+struct script {
+    struct job *job;
+    int64_t now[16];
+};
+
+static void begin_script(struct script *script, struct job *job, unsigned ranks,
+                         unsigned per_host) {
+    struct status status = {0};
+    *script = (struct script){.job = job};
+    named(job, "");
+    job->ranks = memory_allocate(ranks, sizeof *job->ranks, &status);
+    REQUIRE(job->ranks);
+    job->rank_count = job->rank_capacity = ranks;
+    for (unsigned r = 0; r < ranks; r++) {
+        char host[32];
+        snprintf(host, sizeof host, "host%u", r / per_host);
+        job->ranks[r] = (struct rank){.number = r,
+                                      .local = -1,
+                                      .world = ranks,
+                                      .host = named(job, host),
+                                      .device = named(job, "NVIDIA H100 80GB HBM3"),
+                                      .span = {INT64_MAX, INT64_MIN}};
+        script->now[r] = 1000000000;
+    }
+}
+
+static void compute(struct script *script, unsigned rank, int64_t time) {
+    struct status status = {0};
+    CHECK(intervals_add(&script->job->ranks[rank].compute, script->now[rank],
+                        script->now[rank] + time, &status));
+    script->now[rank] += time;
+}
+
+static void join_in(struct script *script, unsigned rank, struct rank_event event, int64_t end) {
+    struct status status = {0};
+    struct rank *of = &script->job->ranks[rank];
+    event.start = script->now[rank];
+    event.end = end;
+    event.is_device = true;
+    event.collective = NO_COLLECTIVE;
+    add_event(of, event);
+    CHECK(intervals_add(&of->communication, event.start, end, &status));
+    of->span.start = MIN(of->span.start, event.start);
+    of->span.end = MAX(of->span.end, end);
+    script->now[rank] = end;
+}
+
+/* Ranks first, first + stride, ...: the transfer begins when the last has come. */
+static void collective(struct script *script, const char *operation, const char *group,
+                       unsigned first, unsigned stride, unsigned count, uint64_t bytes,
+                       int64_t transfer) {
+    int64_t last = 0;
+    for (unsigned i = 0; i < count; i++)
+        last = MAX(last, script->now[first + i * stride]);
+    for (unsigned i = 0; i < count; i++)
+        join_in(script, first + i * stride,
+                (struct rank_event){.bytes = bytes,
+                                    .operation = named(script->job, operation),
+                                    .group = named(script->job, group),
+                                    .group_size = count,
+                                    .group_rank = (int32_t)i,
+                                    .root = -1,
+                                    .peer = -1},
+                last + transfer);
+}
+
+/* The sender goes on at once. */
+static void message(struct script *script, unsigned from, unsigned to, uint64_t bytes,
+                    int64_t transfer) {
+    struct rank_event event = {.bytes = bytes,
+                               .group = named(script->job, "stages"),
+                               .group_size = (uint32_t)script->job->rank_count,
+                               .root = -1};
+    int64_t sent = script->now[from], end = MAX(sent, script->now[to]) + transfer;
+    event.operation = named(script->job, "send");
+    event.group_rank = (int32_t)from;
+    event.peer = (int32_t)to;
+    join_in(script, from, event, sent + 1);
+    event.operation = named(script->job, "recv");
+    event.group_rank = (int32_t)to;
+    event.peer = (int32_t)from;
+    join_in(script, to, event, end);
+}
+
+static struct job_finding judged(struct job *job, enum job_finding_kind kind) {
+    struct status status = {0};
+    struct job_findings findings;
+    struct job_finding found = {.cost = -1};
+    for (size_t r = 0; r < job->rank_count; r++) {
+        intervals_sort(&job->ranks[r].communication);
+        CHECK(intervals_subtract(&job->ranks[r].communication, &job->ranks[r].compute,
+                                 &job->ranks[r].exposed, &status));
+    }
+    CHECK_OK(job_join(job, &status), status);
+    CHECK_OK(job_findings_build(&findings, job, &status), status);
+    for (size_t i = 0; i < findings.count; i++)
+        if (findings.list[i].kind == kind)
+            found = findings.list[i];
+    job_findings_finish(&findings);
+    return found;
+}
+
+enum { MS = 1000000, STEPS = 6 };
+
+/* GPipe: all micro-batches forward, then all backward, twice as long; then an all-reduce. */
+static void run_pipeline(struct script *script, unsigned stages, unsigned batches,
+                         const int64_t *forward) {
+    for (unsigned b = 0; b < batches; b++)
+        for (unsigned s = 0; s < stages; s++) {
+            compute(script, s, forward[s]);
+            if (s + 1 < stages)
+                message(script, s, s + 1, 4096, 1000);
+        }
+    for (unsigned b = 0; b < batches; b++)
+        for (unsigned s = stages; s > 0; s--) {
+            compute(script, s - 1, 2 * forward[s - 1]);
+            if (s > 1)
+                message(script, s - 1, s - 2, 4096, 1000);
+        }
+    collective(script, "allreduce", "world", 0, 1, stages, 1024, 1000);
+}
+
+TEST(bubbles_of_a_pipeline_are_those_of_its_schedule) {
+    static const int64_t forward[] = {MS, MS, MS, MS};
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 4);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    for (unsigned i = 0; i < STEPS; i++)
+        run_pipeline(&script, 4, 8, forward);
+    struct job_finding found = judged(&job, JOB_PIPELINE);
+    /* (stages - 1) * (forward + backward) of (stages - 1 + batches) * (forward + backward) */
+    CHECK_INT(found.stages, 4);
+    CHECK(fabs((double)found.cost / (STEPS * 9.0 * MS) - 1) < 0.02);
+    CHECK(fabs((double)(found.warm_up + found.steady + found.drain) / (STEPS * 9.0 * MS) - 1) <
+          0.02);
+    CHECK(found.warm_up > 0 && found.drain > found.warm_up);
+    job_finish(&job);
+}
+
+TEST(a_stage_with_more_work_is_an_imbalance) {
+    static const int64_t forward[] = {MS, 2 * MS, MS, MS};
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 4);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    for (unsigned i = 0; i < STEPS; i++)
+        run_pipeline(&script, 4, 8, forward);
+    struct job_finding found = judged(&job, JOB_STAGES);
+    CHECK_INT(found.rank, 1);
+    CHECK(fabs(found.ratio - 1.6) < 0.02); /* 2 of a mean of 1.25 */
+    /* 8 * 2 * 3 + 9 ms before; 11 * 1.25 * 3 after */
+    CHECK(fabs((double)found.cost / STEPS / MS - (57 - 41.25)) < 0.5);
+    job_finish(&job);
+}
+
+TEST(experts_with_more_tokens_are_an_imbalance) {
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 4);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    for (unsigned i = 0; i < STEPS * 2; i++) {
+        collective(&script, "alltoall", "experts", 0, 1, 4, 2048, 1000);
+        for (unsigned r = 0; r < 4; r++)
+            compute(&script, r, r == i % 4 ? 5 * MS : MS);
+        collective(&script, "alltoall", "experts", 0, 1, 4, 2048, 1000);
+        collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    }
+    struct job_finding found = judged(&job, JOB_EXPERTS);
+    CHECK(fabs((double)found.cost / (STEPS * 2 * 3.0 * MS) - 1) < 0.02); /* 5 ms, mean 2 ms */
+    job_finish(&job);
+}
+
+TEST(a_host_whose_ranks_are_all_slower_is_named) {
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 8, 4);
+    collective(&script, "allreduce", "world", 0, 1, 8, 1024, 1000);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned r = 0; r < 8; r++)
+            compute(&script, r, r >= 4 ? 12 * MS : 10 * MS);
+        collective(&script, "allreduce", "world", 0, 1, 8, 1024, 1000);
+    }
+    struct job_finding found = judged(&job, JOB_SLOW_HOST);
+    CHECK(text_is(job_text(&job, found.host), "host1"));
+    CHECK(fabs((double)found.cost / (STEPS * 2.0 * MS) - 1) < 0.01);
+    job_finish(&job);
+}
+
+TEST(a_group_that_transfers_slower_has_a_slow_link) {
+    struct job job = {0};
+    struct script script;
+    static const char *const groups[] = {"dp0", "dp1", "dp2", "dp3"};
+    begin_script(&script, &job, 8, 8);
+    collective(&script, "allreduce", "world", 0, 1, 8, 1024, 1000);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned r = 0; r < 8; r++)
+            compute(&script, r, 10 * MS);
+        for (unsigned g = 0; g < 4; g++)
+            collective(&script, "allreduce", groups[g], g, 4, 2, 64 << 20, g == 2 ? 4 * MS : MS);
+        collective(&script, "allreduce", "world", 0, 1, 8, 1024, 1000);
+    }
+    struct job_finding found = judged(&job, JOB_SLOW_LINK);
+    CHECK(text_is(job_text(&job, found.group), "dp2"));
+    CHECK(fabs(found.ratio - 4) < 0.01);
+    CHECK(fabs((double)found.cost / (STEPS * 3.0 * MS) - 1) < 0.01);
+    job_finish(&job);
+}
+
+TEST(transfers_far_below_the_limit_of_the_links_are_named) {
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 4);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned r = 0; r < 4; r++)
+            compute(&script, r, 10 * MS);
+        /* 1.5 * 100 MB in 10 ms: 15 GB/s of 450 GB/s */
+        collective(&script, "allreduce", "world", 0, 1, 4, 100000000, 10 * MS);
+    }
+    struct job_finding found = judged(&job, JOB_LINK_LIMIT);
+    CHECK(fabs(found.rate / 15e9 - 1) < 0.01);
+    CHECK(fabs(found.typical_rate - 450e9) < 1);
+    CHECK(fabs((double)found.cost / (STEPS * 10.0 * MS * (1 - 15.0 / 360)) - 1) < 0.01);
+    job_finish(&job);
+}
+
+TEST(groups_with_much_traffic_belong_inside_hosts) {
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 2);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned r = 0; r < 4; r++)
+            compute(&script, r, 10 * MS);
+        /* tensor parallel over hosts: 8 times 100 MB at 10 GB/s; data parallel inside: 100 GB/s */
+        for (unsigned k = 0; k < 8; k++) {
+            collective(&script, "allreduce", "tp0", 0, 2, 2, 100000000, 10 * MS);
+            collective(&script, "allreduce", "tp1", 1, 2, 2, 100000000, 10 * MS);
+        }
+        collective(&script, "allreduce", "dp0", 0, 1, 2, 100000000, MS);
+        collective(&script, "allreduce", "dp1", 2, 1, 2, 100000000, MS);
+        collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    }
+    struct job_finding found = judged(&job, JOB_TOPOLOGY);
+    CHECK(fabs(found.ratio - 8) < 0.01);
+    CHECK(fabs((double)found.cost / (STEPS * (81.0 - 18.0) * MS) - 1) < 0.01);
+    job_finish(&job);
+}
+
+TEST(transfers_that_nothing_hides_could_overlap) {
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 4);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1024, 3 * MS);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned r = 0; r < 4; r++)
+            compute(&script, r, 10 * MS);
+        collective(&script, "allreduce", "world", 0, 1, 4, 1024, 3 * MS);
+    }
+    struct job_finding found = judged(&job, JOB_OVERLAP);
+    CHECK_INT(found.cost, STEPS * 3 * MS);
+    CHECK_INT(judged(&(struct job){0}, JOB_OVERLAP).cost, -1);
+    job_finish(&job);
+}
+
+TEST(many_small_collectives_in_a_step_are_named) {
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 4);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1 << 21, 3 * MS);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned k = 0; k < 10; k++) {
+            for (unsigned r = 0; r < 4; r++)
+                compute(&script, r, MS);
+            collective(&script, "allreduce", "norms", 0, 1, 4, 256, MS);
+        }
+        collective(&script, "allreduce", "world", 0, 1, 4, 1 << 21, 3 * MS);
+    }
+    struct job_finding found = judged(&job, JOB_SMALL_MESSAGES);
+    CHECK(fabs(found.count - 10) < 2);
+    CHECK(fabs((double)found.cost / (STEPS * 9.0 * MS) - 1) < 0.2);
+    job_finish(&job);
 }
