@@ -63,6 +63,7 @@ static const struct keyword category_list[] = {
     {"Op", CATEGORY_TENSORFLOW_OP, 0},
     {"Session", CATEGORY_ONNX_SESSION, 0},
     {"Node", CATEGORY_ONNX_NODE, 0},
+    {"gpu_op", CATEGORY_UNITRACE_OP, 0},
 };
 
 enum argument_kind {

@@ -26,6 +26,7 @@ enum event_category {
     CATEGORY_TENSORFLOW_OP,
     CATEGORY_ONNX_SESSION,
     CATEGORY_ONNX_NODE,
+    CATEGORY_UNITRACE_OP,
 };
 
 /* Arguments that are numbers. */
