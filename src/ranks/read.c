@@ -318,7 +318,8 @@ static uint32_t rank_of_main(const struct reading *reading, uint32_t thread) {
  * thread blocks, not when the other thread gets a processor, and continues when the main thread
  * does. */
 struct handover {
-    struct intervals blocked; /* the main thread, on a lock or for an unknown reason */
+    struct intervals blocked; /* the main thread: on a lock, for an unknown reason, or without a
+                               * processor: it does not run, so it has handed over before */
     struct intervals others;  /* another thread computes */
 };
 
@@ -340,7 +341,8 @@ static bool add_handover(struct reading *reading, size_t row, const bool *is_lan
         return true;
     struct handover *handover = &handovers[index - reading->first];
     bool is_main = reading->rank_main[index - reading->first] == thread;
-    if (is_main && state == STATE_BLOCKED && (on == BLOCKED_LOCK || on == BLOCKED_UNKNOWN))
+    if (is_main && (state == STATE_READY ||
+                    (state == STATE_BLOCKED && (on == BLOCKED_LOCK || on == BLOCKED_UNKNOWN))))
         return intervals_add(&handover->blocked, start, end, reading->status);
     if (!is_main && !is_lane[thread] && state == STATE_RUNNING)
         return intervals_add(&handover->others, start, end, reading->status);
