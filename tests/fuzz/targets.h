@@ -40,6 +40,7 @@
     X(spool)                                                                                       \
     X(torch_memory)                                                                                \
     X(trace)                                                                                       \
+    X(tracemalloc)                                                                                 \
     X(unwind)                                                                                      \
     X(xctrace)                                                                                     \
     X(xplane)
