@@ -446,6 +446,8 @@ static void add_host_range(struct kineto_rows *rows, const struct kineto_event *
                            enum range_category category) {
     struct row_range row = range_of(rows, event, category);
     row.thread = thread_of(rows, event);
+    if (event_has(event, NUMBER_SEQUENCE) && event->numbers[NUMBER_SEQUENCE] >= 0)
+        row.sequence = (uint64_t)event->numbers[NUMBER_SEQUENCE] + 1;
     if (event->detail_count)
         row.detail = details_of_groups(&rows->details, event, DETAIL_INPUT | DETAIL_COLLECTIVE);
     trace_write_range(rows->writer, &row);
