@@ -15,7 +15,8 @@ struct import_options {
     /* Called when the import begins another long part of its work; NULL: not. */
     void (*progress)(void *context, const char *what);
     void *progress_context;
-    const char *command; /* of the recorded program, where it is known better; or NULL */
+    const char *execution_trace; /* of PyTorch, for the shapes that a Kineto trace lacks; or NULL */
+    const char *command;         /* of the recorded program, where it is known better; or NULL */
     /* Of a report of counters, only these are imported, at this time: those of another trace. */
     bool counters_only;
     int64_t counters_time;
