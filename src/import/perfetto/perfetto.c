@@ -944,7 +944,7 @@ static bool perfetto_run(const struct import_source *source, const struct import
               perfetto_system_end(&import);
     if (ok && import.events == 0 && import.unread > 0)
         ok = status_fail(status, STATUS_INPUT,
-                         "is a Perfetto trace without events that ridge reads: track events, GPU "
+                         "has no event that ridge reads from Perfetto traces: track events, GPU "
                          "stages and counters, the scheduler's switches, CPU samples");
     else if (ok)
         write_meta(&import);
