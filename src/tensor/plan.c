@@ -271,6 +271,16 @@ static bool lower_all(struct plan *plan, const struct fusion *fusion, const stru
     return true;
 }
 
+/* What a run assigns to. */
+static bool find_writes(struct plan *plan, const struct graph *graph, const struct place *places,
+                        struct status *status) {
+    plan->writes = arena_allocate(&plan->memory, (graph->epoch + 1) * sizeof *plan->writes, status);
+    for (uint32_t n = 0; plan->writes && graph->epoch > 0 && n < graph->count; n++)
+        if (graph->nodes[n].kind == NODE_ASSIGN)
+            plan->writes[plan->write_count++] = places[graph->nodes[n].inputs[0].node];
+    return plan->writes != NULL;
+}
+
 static bool fill(struct plan *plan, struct graph *graph, struct tensor *const *outputs,
                  struct fusion *fusion, struct status *status) {
     struct place *places =
@@ -279,7 +289,7 @@ static bool fill(struct plan *plan, struct graph *graph, struct tensor *const *o
         return false;
     memset(places, 0, (graph->count + 1) * sizeof *places);
     if (!place_all(plan, fusion, outputs, places, &fusion->arena, status) ||
-        !lower_all(plan, fusion, places, status))
+        !find_writes(plan, graph, places, status) || !lower_all(plan, fusion, places, status))
         return false;
     count_eager(plan, fusion, outputs);
     plan->info.kernels = plan->step_count;

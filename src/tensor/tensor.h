@@ -25,7 +25,7 @@ struct storage {
     struct pool_block block;
     unsigned queue; /* last used on */
     unsigned users;
-    uint64_t version; /* number of eager assignments to it */
+    uint64_t version; /* number of assignments to it */
 };
 
 struct graph;
