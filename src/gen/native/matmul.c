@@ -15,7 +15,7 @@ static const struct matmul_kernels *const kernels[] = SIMD_ROWS(&matmul_kernels)
 enum { CHOICE_PATH, CHOICE_ISA, CHOICE_SWAPPED };
 
 enum {
-    TINY_WORK = 1 << 20,     /* multiplications that one thread does sooner than two */
+    TINY_WORK = 1 << 22,     /* multiplications that one thread does sooner than two */
     TINY_BYTES = 128 * 1024, /* of B, likewise */
     UNITS_PER_THREAD = 4,    /* so that a delayed thread does not delay the others for long */
     UNITS_MAX = 1 << 20,
