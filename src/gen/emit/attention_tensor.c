@@ -95,7 +95,7 @@ static bool set_choices(const struct attention_work *work, const struct device_c
 bool kernel_attention_fits(const struct attention_work *work,
                            const struct device_capabilities *device) {
     struct kernel_spec spec = {.family = KERNEL_ATTENTION};
-    return set_choices(work, device, &spec);
+    return ATTENTION_ON_MATRIX_UNITS && set_choices(work, device, &spec);
 }
 
 bool attention_tensor_plan(const struct attention_work *work,
