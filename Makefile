@@ -32,7 +32,7 @@ V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@';)
 
 goals := $(if $(MAKECMDGOALS),$(MAKECMDGOALS),all)
-without_building := clean help format uninstall macos
+without_building := clean help format uninstall macos docs
 ifneq ($(filter-out $(without_building),$(goals)),)
 # Finds the libraries (and installs what is missing, when it may) and writes down their flags: this
 # happens while make reads this file, so that what was just installed is used.
@@ -186,6 +186,11 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call quiet,CC  )$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# Tests take longer to compile than to run.
+$(unit_objects) $(driver_objects): $(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call quiet,CC  )$(CC) $(CPPFLAGS) $(CFLAGS) -O0 -MMD -MP -c -o $@ $<
+
 # The page that a report as HTML is put into: the folder web as one file.
 $(BUILD)/web/page.html: scripts/bundle $(wildcard web/*.* web/*/*.*)
 	@mkdir -p $(@D)
@@ -251,11 +256,13 @@ test: test-programs
 	BUILD="$(BUILD)" CC="$(CC)" SAN="$(SAN)" tests/run
 test-programs: $(test_programs) all
 
-# What takes longer: the tests under sanitizers, the fuzzers, and tests/long; all of them with FULL=1.
+# What takes longer: the tests under sanitizers, the fuzzers, and tests/long; all of them with FULL=1. With
+# BUDGET=SECONDS, jobs whose turn comes later are skipped.
 FULL ?=
+BUDGET ?=
 test-long: test-programs $(fuzz_programs) $(BUILD)/ridge-leaks
 	@$(MAKE) --no-print-directory BUILD="$(BUILD)/sanitized" SAN=address,undefined CFLAGS="-O1 -g1" test-programs
-	BUILD="$(BUILD)" CC="$(CC)" FULL="$(FULL)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
+	BUILD="$(BUILD)" CC="$(CC)" FULL="$(FULL)" BUDGET="$(BUDGET)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
 
 # For macOS, without an SDK; see docs/macos.md. zstd is Homebrew's or MacPorts'.
 macos_zstd := -Wl,-rpath,@executable_path/../lib -Wl,-rpath,/opt/homebrew/lib -Wl,-rpath,/usr/local/lib -Wl,-rpath,/opt/local/lib
@@ -294,6 +301,12 @@ mutants: all $(BUILD)/unit $(BUILD)/fuzz-driver
 	    tests/mutants/run.py --build "$(BUILD)" --count $(MUTANTS) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) \
 	    $(MUTANT_OPTIONS)
 
+# The reference of the runtime, made from the header.
+docs: $(BUILD)/reference.md
+$(BUILD)/reference.md: include/ridge.h scripts/reference
+	@mkdir -p $(@D)
+	$(call quiet,DOC )scripts/reference > $@.part && mv $@.part $@
+
 demo: $(BUILD)/ridge
 	@echo
 	$(BUILD)/ridge demo -o $(BUILD)/demo
@@ -320,7 +333,7 @@ install: all
 	    $(dir $(zsh_completion)) $(dir $(fish_completion)) $(doc_folder)/docs
 	install -m 755 $(BUILD)/ridge $(DESTDIR)$(PREFIX)/bin/ridge
 	mkdir -p $(libraries)/pkgconfig $(DESTDIR)$(PREFIX)/include
-	install -m 644 include/ridge.h $(DESTDIR)$(PREFIX)/include/ridge.h
+	install -m 644 include/ridge.h include/ridge.hpp $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(BUILD)/$(soname) $(libraries)/$(soname)
 	ln -sf $(soname) $(libraries)/$(shared_library)
 	install -m 644 $(BUILD)/libridge.a $(libraries)/libridge.a
@@ -344,7 +357,7 @@ wheel: all
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/ridge $(man_page) $(bash_completion) $(zsh_completion) \
-	    $(fish_completion) $(DESTDIR)$(PREFIX)/include/ridge.h $(libraries)/libridge.a \
+	    $(fish_completion) $(addprefix $(DESTDIR)$(PREFIX)/include/,ridge.h ridge.hpp) $(libraries)/libridge.a \
 	    $(libraries)/$(soname) $(libraries)/$(shared_library) $(libraries)/pkgconfig/ridge.pc
 	rm -rf $(doc_folder) $(libraries)/ridge
 
@@ -364,6 +377,7 @@ help:
 	@echo 'make mutants      count the small faults that the tests notice: MUTANTS=300 SEED=1 ONLY=src/whatif'
 	@echo 'make lint         check formatting, includes and warnings of gcc and clang'
 	@echo 'make format       format all sources'
+	@echo 'make docs         write the reference of ridge.h to $(BUILD)/reference.md'
 	@echo 'make install      into PREFIX=$(PREFIX) (below DESTDIR); make uninstall undoes it'
 	@echo 'make wheel        a Python wheel in $(BUILD)/wheel, for pip install; pip install . builds it too'
 	@echo 'make macos        build for macOS (arm64 and x86-64) in $(BUILD)/macos, with zig'
@@ -371,7 +385,7 @@ help:
 	@echo 'Settings: BUILD=DIR CC=COMPILER CFLAGS=... SAN=SANITIZERS V=1 RIDGE_NO_INSTALL=1'
 
 FORCE:
-.PHONY: all test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install macos wheel uninstall clean help FORCE
+.PHONY: all docs test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install macos wheel uninstall clean help FORCE
 # keeps every intermediate file; otherwise make removes some and prints that after the last line of the tests
 .SECONDARY:
 -include $(objects:.o=.d) $(probe_objects:.o=.d) $(preload_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d) $(BUILD)/tests/corpus/crop.d

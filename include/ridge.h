@@ -98,13 +98,27 @@ struct ridge_device_info {
  * number of devices. Every kind of device has at least one row. */
 RIDGE_API size_t ridge_device_list(struct ridge_device_info *rows, size_t capacity);
 
-/* "cpu", "cuda", "cuda:1", "metal", "opencl", "opencl:0"; NULL selects the environment's
- * RIDGE_DEVICE or else the first usable of cuda, metal, opencl (a GPU), cpu. RIDGE_THREADS sets the
- * threads of "cpu". */
+/* "cpu", "cuda", "cuda:1", "metal", "opencl", "opencl:0", "vulkan"; NULL selects the environment's
+ * RIDGE_DEVICE or else the first usable of cuda, metal, opencl and vulkan (a GPU), cpu.
+ * RIDGE_THREADS sets the threads of "cpu". */
 RIDGE_API ridge_device *ridge_device_open(const char *name);
+
+/* Members that are 0 have the default. */
+struct ridge_device_options {
+    const char *name;      /* as ridge_device_open() takes it */
+    unsigned ordinal;      /* if the name has no number: "cuda" with 1 is "cuda:1" */
+    unsigned threads;      /* of the CPU, instead of RIDGE_THREADS; other devices ignore it */
+    uint64_t memory_limit; /* bytes of tensors and idle buffers together; beyond it allocations
+                              fail with RIDGE_ERROR_MEMORY */
+    bool deterministic;    /* Results are the same bits in every run. The CPU's do then not depend
+                              on the number of threads, of which it uses at most 16; CUDA's library
+                              products are chosen by rule and not by measuring. */
+};
+RIDGE_API ridge_device *ridge_device_open_with(const struct ridge_device_options *options);
 /* Waits for the device, releases all its tensors, programs and optimizers. Takes NULL. Fails while
  * a function is being compiled on it. */
 RIDGE_API void ridge_device_close(ridge_device *device);
+/* The row that ridge_device_list() would have for it. */
 RIDGE_API bool ridge_device_describe(const ridge_device *device, struct ridge_device_info *info);
 /* Waits until all work of all queues is done. */
 RIDGE_API bool ridge_synchronize(ridge_device *device);
@@ -137,6 +151,7 @@ RIDGE_API bool ridge_pool_stats(const ridge_device *device, struct ridge_pool_st
 RIDGE_API bool ridge_pool_set_capacity(ridge_device *device, unsigned buffers_per_class);
 /* Frees idle buffers, largest first, until at most `bytes` are idle. */
 RIDGE_API bool ridge_pool_shrink_to_fit(ridge_device *device, uint64_t bytes);
+/* Frees all idle buffers. */
 RIDGE_API bool ridge_pool_clear(ridge_device *device);
 /* Frees the idle buffers of the size class of `bytes`. */
 RIDGE_API bool ridge_pool_clear_size(ridge_device *device, uint64_t bytes);
@@ -193,6 +208,33 @@ RIDGE_API ridge_tensor *ridge_rand(ridge_device *device, enum ridge_dtype dtype,
 RIDGE_API ridge_tensor *ridge_randn(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
                                     const int64_t *sizes, uint64_t seed);
 
+/* A tensor on the caller's memory: nothing is copied, and both read and write the same bytes. On
+ * devices that use host memory ("cpu"); others fail with RIDGE_ERROR_UNSUPPORTED. Strides count
+ * elements, NULL is row-major; `data` is aligned to the element. `release`, unless NULL, is called
+ * with `context` when no tensor needs the memory any more, at the latest by ridge_device_close();
+ * the memory must exist until then. It is not called if this fails. Do not wrap memory twice. */
+RIDGE_API ridge_tensor *ridge_wrap_host(ridge_device *device, enum ridge_dtype dtype, unsigned rank,
+                                        const int64_t *sizes, const int64_t *strides, void *data,
+                                        void (*release)(void *context), void *context);
+/* The address of the first element, after waiting for the device; NULL on devices that do not use
+ * host memory. Valid as long as the tensor. */
+RIDGE_API void *ridge_tensor_data(ridge_tensor *tensor);
+
+/* DLPack, the exchange of tensors between libraries (dlpack.h declares these structs), without a
+ * copy: memory of the host on "cpu", of an NVIDIA GPU on the "cuda" device of its number. On
+ * success ridge_from_dlpack() owns `managed` and calls its deleter as ridge_wrap_host() calls
+ * release. Its data must be complete: wait for the stream that makes it. ridge_to_dlpack() waits
+ * for the device. The device cannot be closed before the deleter of what it returns was called,
+ * which may happen in any thread. bool becomes u8; quantized types have no form in DLPack. */
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+RIDGE_API ridge_tensor *ridge_from_dlpack(ridge_device *device, struct DLManagedTensor *managed);
+RIDGE_API struct DLManagedTensor *ridge_to_dlpack(ridge_tensor *tensor);
+/* The same in DLPack 1. Read-only tensors are refused. */
+RIDGE_API ridge_tensor *ridge_from_dlpack_versioned(ridge_device *device,
+                                                    struct DLManagedTensorVersioned *managed);
+RIDGE_API struct DLManagedTensorVersioned *ridge_to_dlpack_versioned(ridge_tensor *tensor);
+
 RIDGE_API enum ridge_dtype ridge_tensor_dtype(const ridge_tensor *tensor);
 RIDGE_API unsigned ridge_tensor_rank(const ridge_tensor *tensor);
 /* The size of an axis; negative axes count from the end. 0 if the axis does not exist. */
@@ -201,6 +243,7 @@ RIDGE_API int64_t ridge_tensor_stride(const ridge_tensor *tensor, int axis); /* 
 RIDGE_API int64_t ridge_tensor_count(const ridge_tensor *tensor);            /* of elements */
 RIDGE_API size_t ridge_tensor_bytes(const ridge_tensor *tensor); /* as ridge_to_host() counts */
 RIDGE_API bool ridge_tensor_contiguous(const ridge_tensor *tensor);
+/* The device that it is on. */
 RIDGE_API ridge_device *ridge_tensor_device(const ridge_tensor *tensor);
 
 /* Another handle of the same tensor, in the current scope; to move a tensor out of a scope use
@@ -218,7 +261,9 @@ RIDGE_API ridge_tensor *ridge_keep(ridge_tensor *tensor);
 
 /* One size may be -1: it is inferred. Copies if no strides can express the shape. */
 RIDGE_API ridge_tensor *ridge_reshape(ridge_tensor *x, unsigned rank, const int64_t *sizes);
+/* Swaps two axes. */
 RIDGE_API ridge_tensor *ridge_transpose(ridge_tensor *x, int axis_a, int axis_b);
+/* Axis i of the result is axis axes[i] of x. */
 RIDGE_API ridge_tensor *ridge_permute(ridge_tensor *x, const unsigned *axes);
 /* Elements begin, begin + step, ... before end; begin and end may be negative (from the end), end
  * may be INT64_MAX. step is at least 1. */
@@ -226,8 +271,11 @@ RIDGE_API ridge_tensor *ridge_slice(ridge_tensor *x, int axis, int64_t begin, in
                                     int64_t step);
 /* The axis is dropped. */
 RIDGE_API ridge_tensor *ridge_select(ridge_tensor *x, int axis, int64_t index);
+/* To these sizes: axes of size 1, and missing ones in front, are repeated. */
 RIDGE_API ridge_tensor *ridge_broadcast(ridge_tensor *x, unsigned rank, const int64_t *sizes);
+/* A new axis of size 1 before `axis`. */
 RIDGE_API ridge_tensor *ridge_unsqueeze(ridge_tensor *x, int axis);
+/* Drops an axis of size 1. */
 RIDGE_API ridge_tensor *ridge_squeeze(ridge_tensor *x, int axis);
 
 /* ---- Joining and parting ---------------------------------------------------------------- */
@@ -300,6 +348,15 @@ RIDGE_TERNARY(clamp)   /* x between y and z */
 RIDGE_BINARY(add_relu) /* relu(x + y) */
 RIDGE_BINARY(mul_relu) /* relu(x * y) */
 RIDGE_TERNARY(affine)  /* x * y + z */
+
+/* An elementwise operation of one's own, as text: ridge_expression("a * sigmoid(b) + 0.5",
+ * operands, 2). Operands are a to h, in the order of the array; numbers take the dtype of what they
+ * meet. There are + - * / % == != < <= > >= && || ! with the precedence of C, parentheses, the
+ * functions of this section without "ridge_", and the names of dtypes as casts: where(a > 0, a,
+ * f32(b)). It is one kernel, fuses with what is around it in compiled functions, runs on every
+ * device and has gradients. Each expression is parsed once and kept. */
+RIDGE_API ridge_tensor *ridge_expression(const char *expression, ridge_tensor *const *operands,
+                                         unsigned count);
 
 /* As in C: to i32 toward zero, saturating; to u8 the low 8 bits of that. A view of x when it has
  * that dtype already. */
@@ -473,6 +530,38 @@ RIDGE_API ridge_tensor *ridge_wkv7(ridge_tensor *r, ridge_tensor *w, ridge_tenso
 RIDGE_API ridge_tensor *ridge_token_shift(ridge_tensor *x, ridge_tensor *previous,
                                           ridge_tensor *mix);
 
+/* ---- Custom kernels -----------------------------------------------------------------------
+ * ridge_expression() is the simpler way where it suffices. */
+
+/* Blocks `begin` to `end` of a launch on the CPU. Several threads call it, each for other blocks.
+ * buffers: the inputs, then the result. */
+typedef void ridge_cpu_function(void *const *buffers, const int64_t *scalars, int64_t begin,
+                                int64_t end);
+
+/* A kernel of one's own. A body is the statements between the braces of a kernel in that language.
+ * Its head comes from ridge: buffers are pointers in0, in1, ... and result, to float (f32), int
+ * (i32), 16 bits (f16, bf16) or bytes; scalars.v[i] are 64-bit integers. The words of
+ * src/gen/emit/dialect.h are defined in every language (BLOCK_X, THREAD_X, THREADS_X, LOAD_F16(p,
+ * i), ELEMENT(p, i), BARRIER()...): a body that uses only these is `portable` and serves all four
+ * languages. A language without a body, or a CPU without a function, is refused when it is needed.
+ */
+struct ridge_custom_kernel {
+    const char *name; /* a C identifier, the kernel's name on the trace */
+    const char *portable;
+    const char *cuda, *opencl, *metal, *glsl; /* instead of the portable one; or NULL */
+    ridge_cpu_function *cpu;
+    uint32_t blocks, threads; /* of a launch; threads of a block, which the CPU does not have */
+    const int64_t *scalars;
+    unsigned scalar_count; /* up to 16 */
+    uint64_t flops, bytes; /* of a launch, for traces; bytes 0: of inputs and result */
+};
+/* Runs it on 1 to 8 inputs, which it reads contiguous; the result is new and has these sizes. Works
+ * eagerly and in compiled functions, where it is a kernel of its own in the plan. No gradient
+ * passes through it. Each kernel and each launch with other sizes is kept. */
+RIDGE_API ridge_tensor *ridge_custom(const struct ridge_custom_kernel *kernel,
+                                     ridge_tensor *const *inputs, unsigned count,
+                                     enum ridge_dtype dtype, unsigned rank, const int64_t *sizes);
+
 /* ---- Model files --------------------------------------------------------------------------
  * GGUF (versions 2 and 3) and safetensors, told apart by content. All sizes and offsets are checked
  * when the file is opened; a file that is damaged or truncated, even while it is being read, is an
@@ -558,6 +647,7 @@ typedef bool ridge_function(void *context, ridge_tensor *const *inputs, ridge_te
 RIDGE_API ridge_program *ridge_compile(ridge_function *function, void *context,
                                        ridge_tensor *const *inputs, unsigned input_count,
                                        unsigned output_count);
+/* Runs it; `outputs` gets as many tensors as it was compiled for. */
 RIDGE_API bool ridge_program_run(ridge_program *program, ridge_tensor *const *inputs,
                                  ridge_tensor **outputs);
 RIDGE_API void ridge_program_release(ridge_program *program); /* accepts NULL */
@@ -677,6 +767,21 @@ RIDGE_API bool ridge_trace_resume(ridge_device *device);
 /* Names what happens in this thread between the two, on the device's trace; they nest. */
 RIDGE_API void ridge_range_begin(ridge_device *device, const char *name);
 RIDGE_API void ridge_range_end(ridge_device *device);
+
+/* The device's own time of what is queued between the two, with or without a trace. As with a
+ * trace, each kernel is timed, so programs run kernel by kernel. Regions do not nest, and a trace
+ * cannot begin, pause, resume or end within one. */
+struct ridge_region {
+    double seconds;      /* from the start of the first kernel or copy to the end of the last */
+    double busy_seconds; /* of that, while at least one was running */
+    uint64_t kernels, copies;
+    uint64_t flops;        /* of the kernels */
+    uint64_t kernel_bytes; /* that they read and write */
+    uint64_t copy_bytes;
+};
+RIDGE_API bool ridge_region_begin(ridge_device *device);
+/* Waits for the device. */
+RIDGE_API bool ridge_region_end(ridge_device *device, struct ridge_region *region);
 
 /* The library's RIDGE_VERSION, which may be newer than the header's. */
 RIDGE_API const char *ridge_version(void);

@@ -76,6 +76,8 @@ def contents():
             yield "ridge/" + file, read("python", "ridge", file), False
     yield name + ".data/scripts/ridge", read(build_folder(), "ridge"), True
     yield name + ".data/data/lib/ridge/" + library, read(build_folder(), library), True
+    runtime = "libridge.0.dylib" if sys.platform == "darwin" else "libridge.so.0"
+    yield name + ".data/data/lib/ridge/" + runtime, read(build_folder(), runtime), True
     for preloaded in PRELOADED:
         if os.path.exists(os.path.join(ROOT, build_folder(), preloaded)):
             yield name + ".data/data/lib/ridge/" + preloaded, read(build_folder(), preloaded), True

@@ -31,11 +31,13 @@ static const struct cpython_layout layouts[] = {
      .at = 104},
     {.minor = 9,
      FRAME_OBJECTS,
+     .collecting = 816,
      .instruction = CPYTHON_BYTE_OFFSET,
      .lines = CPYTHON_LNOTAB,
      .at = 104},
     {.minor = 10,
      FRAME_OBJECTS,
+     .collecting = 816,
      .instruction = CPYTHON_UNIT_OFFSET,
      .lines = CPYTHON_LINETABLE,
      .at = 96},
@@ -61,7 +63,8 @@ static const struct cpython_layout layouts[] = {
      .line_table = 136,
      .instructions = 184,
      .interpreters = 40,
-     .interpreter_threads = 16},
+     .interpreter_threads = 16,
+     .collecting = 848},
     {.minor = 12,
      OBJECTS,
      STRINGS,
@@ -84,7 +87,8 @@ static const struct cpython_layout layouts[] = {
      .line_table = 136,
      .instructions = 192,
      .interpreters = 40,
-     .interpreter_threads = 72},
+     .interpreter_threads = 72,
+     .collecting = 312},
 };
 
 bool cpython_layout_of_version(unsigned minor, struct cpython_layout *layout) {
@@ -99,28 +103,33 @@ bool cpython_layout_of_version(unsigned minor, struct cpython_layout *layout) {
 /* The struct is fixed for all releases of a minor version. Each member is 8 bytes; the numbers are
  * those of the members, from the beginning of the struct. */
 struct offsets_at {
-    uint8_t interpreters, interpreter_threads, thread, frame, code, object, bytes, text;
+    uint8_t interpreters, interpreter_threads, interpreter_gc, thread, frame, code, object, bytes,
+        text, gc;
     bool has_copies;
 };
 static const struct offsets_at offsets_of_3_13 = {
     .interpreters = 5,
     .interpreter_threads = 9,
+    .interpreter_gc = 10,
     .thread = 19,
     .frame = 28,
     .code = 34,
     .object = 44,
     .bytes = 64,
     .text = 67,
+    .gc = 71,
 };
 static const struct offsets_at offsets_of_3_14 = {
     .interpreters = 5,
     .interpreter_threads = 9,
+    .interpreter_gc = 11,
     .thread = 22,
     .frame = 31,
     .code = 39,
     .object = 50,
     .bytes = 74,
     .text = 77,
+    .gc = 81,
     .has_copies = true,
 };
 
@@ -167,6 +176,9 @@ static bool read_offsets(const uint64_t *words, const struct offsets_at *at,
         .interpreters = (uint32_t)words[at->interpreters],
         .interpreter_threads = (uint32_t)words[at->interpreter_threads],
     };
+    uint64_t gc = words[at->interpreter_gc], collecting = words[at->gc + 1];
+    if (gc > 0 && gc < 1 << 20 && collecting > 0 && collecting < 4096)
+        layout->collecting = (uint32_t)(gc + collecting);
     if (at->has_copies && layout->free_threaded && frame[7] <= 4096 && code[10] <= 4096) {
         layout->copy_index = (uint16_t)frame[7];
         layout->copies = (uint16_t)code[10];

@@ -52,6 +52,7 @@ struct cpython_layout {
     uint16_t text_length, text_state;           /* in PyASCIIObject */
     uint16_t ascii_data, text_data;             /* of ASCII strings, and of others */
     uint32_t interpreters, interpreter_threads; /* in _PyRuntime, in PyInterpreterState */
+    uint32_t collecting; /* in PyInterpreterState: whether it collects garbage; 0: unknown */
 };
 
 /* The first version of the layout from _PyRuntime, and the bytes of it that are read. */

@@ -203,3 +203,19 @@ double message_link_bytes(const struct message *message) {
         return (ranks - 1) / ranks * bytes;
     return bytes; /* broadcast, reduce, send and receive */
 }
+
+double device_link_limit(struct text device) {
+    static const struct {
+        const char *name;
+        double rate;
+    } links[] = {{"B200", 900e9},           {"GB200", 900e9},   {"H200", 450e9},
+                 {"H100 80GB HBM3", 450e9}, {"GH200", 450e9},   {"A100", 300e9},
+                 {"V100-SXM", 150e9},       {"P100-SXM", 80e9}, {"MI300X", 448e9},
+                 {"MI250", 300e9}};
+    if (text_find(device, "PCIe") >= 0 || text_find(device, "NVL") >= 0)
+        return 0;
+    for (size_t i = 0; i < ARRAY_COUNT(links); i++)
+        if (text_find(device, links[i].name) >= 0)
+            return links[i].rate;
+    return 0;
+}

@@ -30,4 +30,8 @@ struct text message_operation(struct text name);
  * bandwidth is these bytes over the time. 0: not known. */
 double message_link_bytes(const struct message *message);
 
+/* Published bytes per second of all links of a device inside one machine, in one direction; 0: not
+ * known. */
+double device_link_limit(struct text device);
+
 #endif

@@ -234,8 +234,10 @@ static unsigned element_size(struct text name) {
     } words[] = {
         {"OpaqueType<1", 1}, {"OpaqueType<2", 2}, {"OpaqueType<4", 4}, {"OpaqueType<8", 8},
         {"BFloat16", 2},     {"bfloat16", 2},     {"Half", 2},         {"half", 2},
-        {"double", 8},       {"float", 4},
+        {"float16", 2},      {"double", 8},       {"float", 4},
     };
+    if (text_find(name, "float16") >= 0 && text_find(name, "float32") >= 0)
+        return 0; /* MLX's copies between types */
     for (size_t i = 0; i < ARRAY_COUNT(words); i++)
         if (text_find(name, words[i].word) >= 0)
             return words[i].size;
@@ -255,7 +257,7 @@ struct kernel_traits kernel_traits_of(struct text name) {
         "erf_ke", "pow_te", "Gelu",  "silu",   "sigmoid_ke", "softplus", NULL};
     static const char *const matrix_f32[] = {"tf32", "TF32", "tensorop", "s1688", NULL};
     static const char *const bf16[] = {"bf16", "BFloat16", "bfloat16", "nvjet_tst", NULL};
-    static const char *const f16[] = {"f16", "half", "Half", "hgemm", "nvjet_hsh", NULL};
+    static const char *const f16[] = {"f16", "float16", "half", "Half", "hgemm", "nvjet_hsh", NULL};
     static const char *const f32[] = {"f32", "float", "sgemm", NULL};
     struct kernel_traits traits = {
         .read = true,

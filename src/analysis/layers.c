@@ -23,17 +23,6 @@ struct sequence {
     size_t *first; /* by step, and the end of the last */
 };
 
-static size_t step_of(const struct model *model, const struct steps *steps, size_t activity) {
-    const struct trace *trace = model->trace;
-    int64_t issued = trace->activity.start[activity];
-    if (steps->source != STEPS_PERIODIC) {
-        if (model->launch[activity] == NO_ROW)
-            return SIZE_MAX;
-        issued = trace->call.start[model->launch[activity]];
-    }
-    return steps_at(steps, issued);
-}
-
 static bool counts(const struct model *model, const struct selection *selection, size_t activity) {
     return model->trace->activity.kind[activity] == ACTIVITY_KERNEL &&
            selection_contains(selection, model->trace->activity.start[activity]);
@@ -49,7 +38,7 @@ static bool read_sequence(const struct model *model, const struct steps *steps, 
     sequence->durations = memory_allocate(end - from, sizeof *sequence->durations, status);
     bool ok = next && sequence->first && sequence->names && sequence->durations;
     for (size_t i = from; i < end && ok; i++) {
-        size_t step = counts(model, selection, i) ? step_of(model, steps, i) : SIZE_MAX;
+        size_t step = counts(model, selection, i) ? steps_of_activity(model, steps, i) : SIZE_MAX;
         if (step != SIZE_MAX)
             sequence->first[step + 1]++;
     }
@@ -58,7 +47,7 @@ static bool read_sequence(const struct model *model, const struct steps *steps, 
         next[i] = sequence->first[i];
     }
     for (size_t i = from; i < end && ok; i++) {
-        size_t step = counts(model, selection, i) ? step_of(model, steps, i) : SIZE_MAX;
+        size_t step = counts(model, selection, i) ? steps_of_activity(model, steps, i) : SIZE_MAX;
         if (step == SIZE_MAX)
             continue;
         sequence->names[next[step]] = model->trace->activity.name[i];

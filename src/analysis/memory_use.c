@@ -5,16 +5,27 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/min_max.h"
 #include "base/sort.h"
 
-/* `level` is the memory in use after the row. */
+/* What is known of a device before a row: the memory in use and held by the allocator, 0 if that is
+ * not recorded. */
+struct before {
+    uint64_t level, reserved;
+};
+
 static void count_row(const struct trace *trace, size_t row, struct memory_use *use,
-                      uint64_t level) {
+                      const struct before *before) {
+    uint64_t level = before->level, reserved = trace->memory.reserved[row];
     uint64_t bytes = trace->memory.bytes[row];
     if (trace->memory.operation[row] == MEMORY_ALLOC) {
         use->allocations++;
         use->allocated_bytes += bytes;
+        use->compared += before->reserved && reserved;
+        use->reused += before->reserved && reserved && reserved <= before->reserved;
+        level += bytes;
     } else {
+        level -= bytes;
         use->frees++;
         use->freed_bytes += bytes;
     }
@@ -28,8 +39,7 @@ static void count_row(const struct trace *trace, size_t row, struct memory_use *
         use->high_water = now;
         use->high_water_time = trace->memory.time[row];
     }
-    if (trace->memory.reserved[row] > use->reserved_max)
-        use->reserved_max = trace->memory.reserved[row];
+    use->reserved_max = MAX(use->reserved_max, reserved);
 }
 
 bool memory_use_find(const struct model *model, const struct selection *selection,
@@ -43,19 +53,20 @@ bool memory_use_find(const struct model *model, const struct selection *selectio
                    trace->memory.count, &order, status))
         return false;
     *by_device = memory_allocate(devices, sizeof **by_device, status);
-    uint64_t *level = memory_allocate(devices, sizeof *level, status);
-    bool ok = *by_device && level;
+    struct before *before = memory_allocate(devices, sizeof *before, status);
+    bool ok = *by_device && before;
     for (size_t i = 0; i < trace->memory.count && ok; i++) {
         size_t row = order ? order[i] : i;
         int64_t time = trace->memory.time[row];
         uint32_t device = trace->memory.device[row];
         uint64_t bytes = trace->memory.bytes[row];
-        level[device] += trace->memory.operation[row] == MEMORY_ALLOC ? bytes : 0 - bytes;
         if (!selection || selection_contains(selection, time))
-            count_row(trace, row, &(*by_device)[device], level[device]);
+            count_row(trace, row, &(*by_device)[device], &before[device]);
+        before[device].level += trace->memory.operation[row] == MEMORY_ALLOC ? bytes : 0 - bytes;
+        before[device].reserved = trace->memory.reserved[row];
     }
     memory_free(order);
-    memory_free(level);
+    memory_free(before);
     if (!ok) {
         memory_free(*by_device);
         *by_device = NULL;

@@ -10,6 +10,9 @@ struct memory_use { /* of one device, or of the host */
     uint64_t high_water;                   /* peak use */
     int64_t high_water_time;
     uint64_t reserved_max; /* peak held by the allocator, if recorded */
+    /* Allocations after which the memory held by the allocator is known, and was before; of those,
+     * the ones for which it did not grow: served from memory that it kept. */
+    uint64_t compared, reused;
     bool absolute; /* the source has totals; else counted from 0 at the start of the trace */
 };
 

@@ -585,7 +585,7 @@ bool steps_find(const struct model *model, const char *loop, struct steps *steps
               (steps->count || find_profiler_steps(model, steps, status)) &&
               (steps->count || find_repeated_ranges(model, steps, status)) &&
               (steps->count || add_turns(model, steps, status)) &&
-              (steps->count || find_periodic_steps(model, steps, status)) &&
+              (steps->count || model->no_timeline || find_periodic_steps(model, steps, status)) &&
               find_warm_up(steps, status) && summarize_steps(steps, status);
     if (!ok)
         steps_finish(steps);
@@ -606,6 +606,17 @@ size_t steps_at(const struct steps *steps, int64_t time) {
     if (low == 0 || time >= steps->list[low - 1].end)
         return SIZE_MAX;
     return low - 1;
+}
+
+size_t steps_of_activity(const struct model *model, const struct steps *steps, size_t activity) {
+    const struct trace *trace = model->trace;
+    int64_t issued = trace->activity.start[activity];
+    if (steps->source != STEPS_PERIODIC) {
+        if (model->launch[activity] == NO_ROW)
+            return SIZE_MAX;
+        issued = trace->call.start[model->launch[activity]];
+    }
+    return steps_at(steps, issued);
 }
 
 /* The step at a time. `hint` is the previous answer, which usually still holds. */

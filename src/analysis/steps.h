@@ -42,6 +42,8 @@ void steps_finish(struct steps *steps);
 
 /* The index of the step at a time, or SIZE_MAX. */
 size_t steps_at(const struct steps *steps, int64_t time);
+/* The index of the step that launched an activity, or SIZE_MAX. */
+size_t steps_of_activity(const struct model *model, const struct steps *steps, size_t activity);
 
 /* The window of steps first..last (indexes) on a device: from the start of the first activity
  * launched in `first` to the start of the first one launched after `last` (or the end of the last

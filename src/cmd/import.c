@@ -20,7 +20,7 @@ static char *default_output(const char *path, struct status *status) {
         ".pt",        ".gz",      ".zst",  ".json",   ".sqlite",     ".rpd",
         ".xplane.pb", ".pftrace", ".xml",  ".pb",     ".trace",      ".perfetto-trace",
         ".ridge",     ".csv",     ".txt",  ".folded", ".speedscope", ".ncu-rep",
-        ".pickle",    ".db",      ".data", ".pstats", ".prof"};
+        ".pickle",    ".db",      ".data", ".pstats", ".prof",       ".hatchet"};
     struct text name = text_of(path);
     while (name.length > 1 && name.data[name.length - 1] == '/')
         name.length--;
@@ -148,10 +148,11 @@ const struct command command_import = {
     .summary = "Convert traces of other tools into one .ridge file",
     .details =
         "Each FILE is a trace of torch.profiler (Kineto), Nsight Systems (SQLite export), Apple "
-        "Instruments (xctrace export), rocprof (CSV, rocpd), rocmProfileData (.rpd), JAX "
-        "(.xplane.pb) or Perfetto, counters of Nsight Compute (.ncu-rep, CSV, text), a CPU profile "
-        "of perf (perf.data, perf script), cProfile, speedscope or folded stacks, a PyTorch memory "
-        "snapshot, any Chrome trace JSON, or a .ridge file. gzip "
+        "Instruments (xctrace export), rocprof (CSV, JSON, rocpd), rocmProfileData (.rpd), JAX "
+        "(.xplane.pb) or Perfetto, counters of Nsight Compute (.ncu-rep, CSV, text), totals of "
+        "Proton (.hatchet), a CPU profile of perf (perf.data, perf script), cProfile, Firefox "
+        "Profiler (samply), speedscope or folded stacks, a PyTorch memory snapshot, any Chrome "
+        "trace JSON, or a .ridge file. gzip "
         "and zstd files are decompressed. The format "
         "is detected from the content, not from the name. A FILE of - is standard input.\n\n"
         "Several files become one trace: pass the files of all ranks of a distributed run. The "

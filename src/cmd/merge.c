@@ -13,17 +13,23 @@
 #include "import/import.h"
 #include "ranks/ranks.h"
 
-static void add_ranks(struct buffer *line, const char *before, const struct job *job, bool cut) {
-    unsigned listed = 0;
+/* "; missing: ranks 2, 3" */
+static void add_ranks(struct buffer *line, const char *what, const struct job *job, bool cut) {
+    struct buffer list = {0};
+    size_t listed = 0;
+    int64_t missing;
     for (size_t i = 0; cut && i < job->rank_count; i++)
         if (job->ranks[i].is_cut)
-            buffer_printf(line, "%s%" PRId64, listed++ ? ", " : before, job->ranks[i].number);
-    int64_t missing;
+            buffer_printf(&list, "%s%" PRId64, listed++ ? ", " : "", job->ranks[i].number);
     for (size_t i = 0; !cut && (missing = job_missing(job, i)) >= 0; i++)
-        buffer_printf(line, "%s%" PRId64, listed++ ? ", " : before, missing);
+        buffer_printf(&list, "%s%" PRId64, listed++ ? ", " : "", missing);
+    if (listed)
+        buffer_printf(line, "; %s: %s %.*s", what, listed > 1 ? "ranks" : "rank",
+                      TEXT_ARGS(buffer_as_text(&list)));
+    buffer_finish(&list);
 }
 
-/* "4 files: 4 of 8 ranks -> job.ridge; missing: rank 2, 3; cut short: rank 1" */
+/* "4 files: 4 of 8 ranks -> job.ridge; missing: ranks 2, 3; cut short: rank 1" */
 static bool print_summary(const struct trace_files *files, const char *path, const struct job *job,
                           struct status *status) {
     struct buffer line = {0};
@@ -35,8 +41,8 @@ static bool print_summary(const struct trace_files *files, const char *path, con
     else
         buffer_string(&line, format_plural(job->rank_count, "rank", "ranks", count));
     buffer_printf(&line, " -> %s", path);
-    add_ranks(&line, "; missing: rank ", job, false);
-    add_ranks(&line, "; cut short: rank ", job, true);
+    add_ranks(&line, "missing", job, false);
+    add_ranks(&line, "cut short", job, true);
     buffer_byte(&line, '\n');
     bool ok = buffer_ok(&line, status) && output_open(&output, NULL, false, status);
     if (ok) {

@@ -51,6 +51,8 @@ struct device_capabilities {
     bool dot8;           /* dp4a */
     bool library_matmul; /* load() takes CODE_MATMUL */
     bool host_memory;    /* memory.handle is an address that the host may use */
+    bool deterministic;  /* set by the options: choose nothing by measuring it */
+    uint32_t threads;    /* CPU: that run, if work is divided for other compute_units; else 0 */
 };
 
 /* Metal: products of 8 x 8 matrices by a SIMD group, from the M1 on. */
@@ -250,6 +252,12 @@ const char *device_nvidia_uuid(const struct device *device);
 
 /* Opens "cpu", "cuda", "cuda:1", ...; see ridge_device_open(). */
 bool device_open(const char *name, struct device **device, struct status *status);
+/* The same with options; memory_limit is the pool's. */
+bool device_open_with(const struct ridge_device_options *options, struct device **device,
+                      struct status *status);
+/* The CPU with `threads` threads, 0 for the default. */
+bool device_cpu_open(unsigned threads, bool deterministic, struct device **device,
+                     struct status *status);
 static inline void device_close(struct device *device) {
     if (device)
         device->ops->close(device);

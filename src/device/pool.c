@@ -42,6 +42,7 @@ struct class {
 struct pool {
     struct device *device;
     unsigned capacity;
+    uint64_t limit;  /* bytes; 0: none */
     uint64_t queues; /* that were ever used */
     uint64_t returns;
     struct ridge_pool_stats stats;
@@ -92,6 +93,10 @@ struct pool *pool_create(struct device *device, struct status *status) {
     for (unsigned i = 0; i < CLASSES; i++)
         pool->classes[i].bytes = bytes_of(i);
     return pool;
+}
+
+void pool_set_limit(struct pool *pool, uint64_t bytes) {
+    pool->limit = bytes;
 }
 
 /* Removes block i from its class; keeps the order of the others. */
@@ -182,6 +187,12 @@ static bool reuse(struct pool *pool, unsigned number, unsigned queue, struct dev
 static bool device_is_full(struct pool *pool, size_t bytes, struct status *status) {
     char asked[FORMAT_SIZE], used[FORMAT_SIZE], idle[FORMAT_SIZE], total[FORMAT_SIZE];
     const struct device_capabilities *capabilities = &pool->device->capabilities;
+    if (pool->limit)
+        return status_fail(status, STATUS_MEMORY,
+                           "the memory limit of %s is reached on %s: %s requested, %s used by "
+                           "tensors; release tensors or raise the limit",
+                           format_bytes(pool->limit, total), capabilities->description,
+                           format_bytes(bytes, asked), format_bytes(pool->stats.used_bytes, used));
     return status_fail(status, STATUS_MEMORY,
                        "out of memory on %s: %s requested, %s used by tensors, %s idle in the "
                        "pool, %s in total; release tensors or use smaller sizes",
@@ -192,12 +203,20 @@ static bool device_is_full(struct pool *pool, size_t bytes, struct status *statu
                                                   : "an unknown total");
 }
 
+static bool allocate_within_limit(struct pool *pool, size_t bytes, struct device_memory *memory,
+                                  struct status *status) {
+    uint64_t reserved = pool->stats.used_bytes + pool->stats.pooled_bytes;
+    if (pool->limit && (bytes > pool->limit || reserved > pool->limit - bytes))
+        return status_fail(status, STATUS_MEMORY, "the memory limit is reached");
+    return work_allocate(pool->device, pool->recorder, bytes, memory, status);
+}
+
 /* Allocates from the device; if it is full, frees idle blocks and retries once. */
 static bool allocate_anew(struct pool *pool, size_t bytes, struct device_memory *memory,
                           struct status *status) {
     struct device *device = pool->device;
     struct status first = {0};
-    if (work_allocate(device, pool->recorder, bytes, memory, &first))
+    if (allocate_within_limit(pool, bytes, memory, &first))
         return true;
     if (first.code != STATUS_MEMORY) {
         *status = first;
@@ -207,7 +226,7 @@ static bool allocate_anew(struct pool *pool, size_t bytes, struct device_memory 
         return false;
     give_back_down_to(pool, 0);
     pool->stats.flushes++;
-    if (work_allocate(device, pool->recorder, bytes, memory, status))
+    if (allocate_within_limit(pool, bytes, memory, status))
         return true;
     return status->code == STATUS_MEMORY ? device_is_full(pool, bytes, status) : false;
 }

@@ -130,24 +130,25 @@ static void write_device(struct recorder *recorder) {
     char label[RECORDER_LABEL_SIZE];
     recorder_label(device, label);
     recorder->device_row = trace_write_device(
-        recorder->writer, &(struct row_device){
-                              .index = device->index,
-                              .label = recorder_string(recorder, label),
-                              .name = recorder_string(recorder, known->description),
-                              .vendor = recorder_string(recorder, known->vendor),
-                              .uuid = recorder_string(recorder, known->uuid),
-                              .memory_bytes = known->memory_bytes,
-                              .multiprocessors = known->compute_units,
-                              .clock_hz = (uint64_t)known->clock_khz * 1000,
-                              .bandwidth = known->bandwidth,
-                              .compute_major = known->major,
-                              .compute_minor = known->minor,
-                              .warp_size = known->subgroup,
-                              .threads_per_multiprocessor = known->threads_per_unit,
-                              .registers_per_multiprocessor = known->registers_per_unit,
-                              .shared_per_multiprocessor = known->shared_per_unit,
-                              .listed = 1,
-                          });
+        recorder->writer,
+        &(struct row_device){
+            .index = device->index,
+            .label = recorder_string(recorder, label),
+            .name = recorder_string(recorder, known->description),
+            .vendor = recorder_string(recorder, known->vendor),
+            .uuid = recorder_string(recorder, known->uuid),
+            .memory_bytes = known->memory_bytes,
+            .multiprocessors = known->threads ? known->threads : known->compute_units,
+            .clock_hz = (uint64_t)known->clock_khz * 1000,
+            .bandwidth = known->bandwidth,
+            .compute_major = known->major,
+            .compute_minor = known->minor,
+            .warp_size = known->subgroup,
+            .threads_per_multiprocessor = known->threads_per_unit,
+            .registers_per_multiprocessor = known->registers_per_unit,
+            .shared_per_multiprocessor = known->shared_per_unit,
+            .listed = 1,
+        });
     for (unsigned i = 0; i < known->queues && i < QUEUES_MAX; i++) {
         char name[24];
         snprintf(name, sizeof name, "queue %u", i);

@@ -28,13 +28,25 @@ const char *device_nvidia_uuid(const struct device *device) {
     return nvidia ? capabilities->uuid : NULL;
 }
 
-static bool open_index(const struct device_ops *kind, uint64_t index, struct device **device,
+static bool open_kind(const struct device_ops *kind, unsigned index,
+                      const struct ridge_device_options *options, struct device **device,
+                      struct status *status) {
+    if (kind == &device_cpu)
+        return device_cpu_open(options->threads, options->deterministic, device, status);
+    if (!kind->open(index, device, status))
+        return false;
+    (*device)->capabilities.deterministic = options->deterministic;
+    return true;
+}
+
+static bool open_index(const struct device_ops *kind, uint64_t index,
+                       const struct ridge_device_options *options, struct device **device,
                        struct status *status) {
     unsigned count = 0;
     if (!kind->count(&count, status))
         return false;
     if (index < count)
-        return kind->open((unsigned)index, device, status);
+        return open_kind(kind, (unsigned)index, options, device, status);
     if (count == 0)
         return status_fail(status, STATUS_UNSUPPORTED,
                            "there is no %s device on this machine; \"cpu\" is always available",
@@ -47,11 +59,12 @@ static bool open_index(const struct device_ops *kind, uint64_t index, struct dev
                        kind->name, kind->name, count - 1);
 }
 
-static bool open_named(const char *name, struct device **device, struct status *status) {
+static bool open_named(const char *name, const struct ridge_device_options *options,
+                       struct device **device, struct status *status) {
     const char *colon = strchr(name, ':');
     struct text word = {name, colon ? (size_t)(colon - name) : strlen(name)};
     const struct device_ops *kind = kind_called(word);
-    uint64_t index = 0;
+    uint64_t index = options->ordinal;
     if (!kind)
         return status_fail(
             status, STATUS_USAGE,
@@ -63,12 +76,14 @@ static bool open_named(const char *name, struct device **device, struct status *
         return status_fail(status, STATUS_USAGE,
                            "\"%.40s\" is not a device number; use \"%s:0\" for the first device",
                            colon + 1, kind->name);
-    return open_index(kind, index, device, status) || status_context(status, "%.60s", name);
+    return open_index(kind, index, options, device, status) ||
+           status_context(status, "%.60s", name);
 }
 
 /* An OpenCL or Vulkan device that is not a GPU is most likely this CPU, which "cpu" drives better.
  */
-static bool open_first_gpu(const struct device_ops *kind, struct device **device) {
+static bool open_first_gpu(const struct device_ops *kind,
+                           const struct ridge_device_options *options, struct device **device) {
     struct status ignored;
     unsigned count = 0;
     if (!kind->count(&count, &ignored))
@@ -76,26 +91,37 @@ static bool open_first_gpu(const struct device_ops *kind, struct device **device
     for (unsigned i = 0; i < count; i++) {
         struct device_capabilities capabilities;
         if (kind->probe(i, &capabilities, &ignored) && capabilities.is_gpu &&
-            kind->open(i, device, &ignored))
+            open_kind(kind, i, options, device, &ignored))
             return true;
     }
     return false;
 }
 
-static bool open_any(struct device **device, struct status *status) {
+static bool open_any(const struct ridge_device_options *options, struct device **device,
+                     struct status *status) {
     for (unsigned i = 0; device_kinds[i]; i++)
-        if (device_kinds[i] != &device_cpu && open_first_gpu(device_kinds[i], device))
+        if (device_kinds[i] != &device_cpu && open_first_gpu(device_kinds[i], options, device))
             return true;
-    return device_cpu.open(0, device, status);
+    return open_kind(&device_cpu, 0, options, device, status);
+}
+
+bool device_open_with(const struct ridge_device_options *options, struct device **device,
+                      struct status *status) {
+    if (options->name)
+        return open_named(options->name, options, device, status);
+    if (options->ordinal > 0)
+        return status_fail(status, STATUS_USAGE,
+                           "device %u of which kind? Give a name, such as \"cuda\"",
+                           options->ordinal);
+    const char *chosen = getenv("RIDGE_DEVICE");
+    if (chosen && *chosen)
+        return open_named(chosen, options, device, status) ||
+               status_context(status, "RIDGE_DEVICE");
+    return open_any(options, device, status);
 }
 
 bool device_open(const char *name, struct device **device, struct status *status) {
-    if (name)
-        return open_named(name, device, status);
-    const char *chosen = getenv("RIDGE_DEVICE");
-    if (chosen && *chosen)
-        return open_named(chosen, device, status) || status_context(status, "RIDGE_DEVICE");
-    return open_any(device, status);
+    return device_open_with(&(struct ridge_device_options){.name = name}, device, status);
 }
 
 /* ---- Listing ------------------------------------------------------------------------------ */

@@ -399,7 +399,8 @@ static void add_finding(struct diagnosis *diagnosis, const struct pattern *row,
                         const struct tally *tally, int64_t gain) {
     char part[FORMAT_SIZE], name[NAME_SIZE];
     struct finding *finding = diagnose_add(diagnosis, row->if_none, CONFIDENCE_MEDIUM);
-    finding->decides = share_of(diagnosis->facts.busy, diagnosis->facts.window) > 0.5;
+    finding->decides = 2 * diagnosis->facts.busy > diagnosis->facts.window &&
+                       10 * diagnosis->facts.busy > diagnosis->verdict->time;
     finding_summary(diagnosis, finding, "%s of the kernel time is in %s",
                     format_percent(tally->by_time, part), row->what);
     if (gain > 0)

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "base/array.h"
 #include "base/memory.h"
 #include "base/min_max.h"
 #include "diagnose/diagnosis.h"
@@ -77,23 +76,9 @@ static void find_traffic(struct diagnosis *diagnosis, struct traffic *traffic) {
     trace_unload(diagnosis->trace, TABLE_ACTIVITY, "detail");
 }
 
-/* Published bytes per second of all NVLinks of a device in one direction; 0: not known. */
 static double link_limit(const struct diagnosis *diagnosis) {
-    static const struct {
-        const char *name;
-        double rate;
-    } links[] = {{"B200", 900e9},           {"GB200", 900e9},   {"H200", 450e9},
-                 {"H100 80GB HBM3", 450e9}, {"GH200", 450e9},   {"A100", 300e9},
-                 {"V100-SXM", 150e9},       {"P100-SXM", 80e9}, {"MI300X", 448e9},
-                 {"MI250", 300e9}};
-    struct text name = trace_text(diagnosis->trace,
-                                  diagnosis->trace->device.name[diagnosis->source->devices[0].id]);
-    if (text_find(name, "PCIe") >= 0 || text_find(name, "NVL") >= 0)
-        return 0;
-    for (size_t i = 0; i < ARRAY_COUNT(links); i++)
-        if (text_find(name, links[i].name) >= 0)
-            return links[i].rate;
-    return 0;
+    uint32_t name = diagnosis->trace->device.name[diagnosis->source->devices[0].id];
+    return device_link_limit(trace_text(diagnosis->trace, name));
 }
 
 static void add_traffic(struct diagnosis *diagnosis, struct finding *finding,

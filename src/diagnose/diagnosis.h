@@ -38,8 +38,8 @@ struct diagnosis {
 };
 
 typedef void diagnose_rule(struct diagnosis *diagnosis);
-diagnose_rule diagnose_compilation, diagnose_allocation, diagnose_transfers, diagnose_host,
-    diagnose_reads, diagnose_sync, diagnose_launch, diagnose_kernels, diagnose_grids,
+diagnose_rule diagnose_compilation, diagnose_loading, diagnose_allocation, diagnose_transfers,
+    diagnose_host, diagnose_reads, diagnose_sync, diagnose_launch, diagnose_kernels, diagnose_grids,
     diagnose_steps, diagnose_clock, diagnose_memory, diagnose_cpu, diagnose_communication,
     diagnose_catalogue, diagnose_counters;
 /* Adds the first finding when no rule found anything significant: healthy or unknown. */

@@ -260,6 +260,10 @@ static void walk_call(struct call_walk *walk, size_t call, size_t end) {
         walk->time_of_name[trace->call.name[call]] += duration;
         break;
     case CALL_LAUNCH:
+        if (walk->source->model->call_loads[call]) {
+            facts->loading_launches++;
+            facts->loading_time += duration;
+        }
         walk->launch_times[walk->launches++] = duration;
         break;
     default:

@@ -107,6 +107,8 @@ struct facts {
     int64_t launch_cost; /* from one launch to the next: measured, or launch_call_time */
     int64_t host_time_before_compile; /* host code right before compile or load calls */
     uint64_t compile_calls;
+    uint64_t loading_launches; /* first launches of kernels that load their code */
+    int64_t loading_time;
     uint32_t compile_name, alloc_name; /* string ids of the calls with the most time */
     int64_t compile_ranges;            /* time in ranges that compile, by name */
     uint32_t compile_range;            /* string id of one of them */

@@ -213,7 +213,19 @@ char *from_to_after(const struct diagnosis *diagnosis, int64_t gained, int64_t g
     return text;
 }
 
+/* "dir/file.py(12): function" without its directories. */
+static struct text without_directories(struct text words) {
+    size_t start = words.length;
+    if (text_find(words, ".py(") < 0)
+        return words;
+    while (start > 0 && words.data[start - 1] != '/')
+        start--;
+    return (struct text){words.data + start, words.length - start};
+}
+
 char *short_name(struct text words, char text[NAME_SIZE]) {
+    if (words.length > 60)
+        words = without_directories(words);
     bool cut = words.length > 60;
     if (cut)
         words.length = text_utf8_valid((struct text){words.data, 57});

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/min_max.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 #include "trace/writer.h"
@@ -55,6 +56,11 @@ static bool too_few_kernels(const struct diagnosis *diagnosis) {
            !diagnosis->source->model->no_timeline;
 }
 
+/* Judged time before the device's first activity and after its last. */
+static int64_t time_outside(const struct diagnosis *diagnosis) {
+    return MAX(diagnosis->verdict->time - diagnosis->facts.window, 0);
+}
+
 /* In a run without steps: the longest gap if it has a third of the idle time; else NULL. */
 static const struct gap *dominant_gap(const struct diagnosis *diagnosis) {
     const struct gap *longest = NULL;
@@ -64,7 +70,8 @@ static const struct gap *dominant_gap(const struct diagnosis *diagnosis) {
             (!longest || gaps->top[0].end - gaps->top[0].start > longest->end - longest->start))
             longest = &gaps->top[0];
     }
-    bool much = longest && 3 * (longest->end - longest->start) > diagnosis->facts.idle;
+    bool much = longest && 3 * (longest->end - longest->start) > diagnosis->facts.idle &&
+                longest->end - longest->start > time_outside(diagnosis);
     return much && diagnosis->source->step_count == 0 ? longest : NULL;
 }
 
@@ -78,15 +85,16 @@ bool has_dominant_gap(const struct diagnosis *diagnosis) {
 
 static bool undecided(const struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
+    int64_t outside = time_outside(diagnosis);
     return facts->kernels.count == 0 || too_few_kernels(diagnosis) ||
-           (double)facts->idle + (double)facts->exposed_copy >
-               IDLE_SHARE_MAX * (double)facts->window;
+           (double)facts->idle + (double)facts->exposed_copy + (double)outside >
+               IDLE_SHARE_MAX * (double)(facts->window + outside);
 }
 
 static void describe_undecided(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct gap *gap = dominant_gap(diagnosis);
-    char part[FORMAT_SIZE], time[FORMAT_SIZE], count[FORMAT_SIZE];
+    char part[FORMAT_SIZE], time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE];
     finding->kind = FINDING_UNDECIDED;
     finding->confidence = CONFIDENCE_LOW;
     if (facts->recorded.kernels == 0)
@@ -96,28 +104,32 @@ static void describe_undecided(struct diagnosis *diagnosis, struct finding *find
     else if (facts->kernels.total_time == 0)
         finding_summary(diagnosis, finding, "The kernels of the trace have no durations");
     else if (too_few_kernels(diagnosis))
-        finding_summary(diagnosis, finding,
-                        "Only %s of kernel time was recorded, too little to judge",
+        finding_summary(diagnosis, finding, "Only %s recorded, %s in total: too few to judge",
+                        format_plural(facts->kernels.count, "kernel was", "kernels were", count),
                         format_duration(facts->kernels.total_time, time));
     else if (gap)
-        finding_summary(diagnosis, finding,
-                        "One gap of %s (%s) is much of the idle time, with %s kernels in total%s",
+        finding_summary(diagnosis, finding, "One gap of %s has %s of the idle time, and %s %s",
                         format_duration(gap->end - gap->start, time),
-                        gap_cause_name(gap_main_cause(gap)),
-                        format_count(facts->kernels.count, count),
-                        diagnosis->source->narrowed ? "" : ": this is start-up, not a loop");
+                        format_percent(share_of(gap->end - gap->start, facts->idle), part),
+                        format_plural(facts->kernels.count, "kernel", "kernels", count),
+                        facts->kernels.count == 1 ? "runs outside of it" : "run outside of it");
     else
-        finding_summary(diagnosis, finding,
-                        "No kernel runs for %s of the time, and no known change alone would fix "
-                        "that",
-                        format_percent(1 - share_of(facts->busy, facts->window), part));
+        finding_summary(
+            diagnosis, finding,
+            "No kernel runs for %s of the time, and no known change alone would fix "
+            "that",
+            format_percent(1 - share_of(facts->busy, facts->window + time_outside(diagnosis)),
+                           part));
     finding_cause(diagnosis, finding, "%s",
                   facts->calls[CALL_LAUNCH] == 0
                       ? "The trace does not contain what the host did."
                       : "The recorded events do not explain what limits the run.");
     if (facts->kernels.count > 0 && (gap || too_few_kernels(diagnosis)))
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
-                    "Record more iterations of the loop, after a warm-up");
+                    gap && !diagnosis->source->narrowed
+                        ? "Select the part to judge with --window or --steps, or record more "
+                          "iterations of the loop, after a warm-up"
+                        : "Record more iterations of the loop, after a warm-up");
     if (text_find(trace_meta(diagnosis->trace, META_NOT_FOUND),
                   "metal-application-encoders-list") >= 0)
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
@@ -218,9 +230,10 @@ static void describe_largest(const struct diagnosis *diagnosis, char *text, size
         snprintf(text, size, "the largest possible gain is %s (%s), %s",
                  format_percent(share_of(largest->recoverable, verdict->time), part),
                  finding_key(largest->kind),
-                 largest->error > largest->recoverable ? "within its error bar"
-                                                       : "too small or too uncertain for the "
-                                                         "effort");
+                 largest->error > largest->recoverable      ? "within its error bar"
+                 : 5 * largest->recoverable > verdict->time ? "but uncertain"
+                                                            : "too small or too uncertain for "
+                                                              "the effort");
 }
 
 static void describe_healthy(struct diagnosis *diagnosis, struct finding *finding) {

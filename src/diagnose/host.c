@@ -145,6 +145,14 @@ static void judge_samples(struct diagnosis *diagnosis) {
     memory_free(of);
 }
 
+/* A range that launches most of the device's work is a loop around loading and computing. */
+static void exclude_loops(const struct diagnosis *diagnosis, struct occurrences *occurrences) {
+    const struct ranges *ranges = diagnosis->source->ranges;
+    for (size_t i = 0; i < ranges->count; i++)
+        if (2 * ranges->groups[i].activities > diagnosis->facts.kernels.count)
+            occurrences[ranges->groups[i].name].checked = true;
+}
+
 void data_loading_find(struct diagnosis *diagnosis) {
     const struct model *model = diagnosis->source->model;
     const struct trace *trace = diagnosis->trace;
@@ -153,6 +161,8 @@ void data_loading_find(struct diagnosis *diagnosis) {
     diagnosis->data_loading_range = memory_allocate(
         trace->strings.count + 1, sizeof *diagnosis->data_loading_range, diagnosis->status);
     diagnosis->failed |= !occurrences || !diagnosis->data_loading_range;
+    if (!diagnosis->failed)
+        exclude_loops(diagnosis, occurrences);
     for (size_t thread = 1; !diagnosis->failed && thread < trace->thread.count; thread++)
         count_occurrences(model, thread, occurrences);
     if (!diagnosis->failed && trace->sample.count && trace->stack.count > 1)
@@ -339,6 +349,11 @@ static bool is_notable(const struct host_names *own) {
     return 8 * own->top_time > own->total;
 }
 
+/* Code that torch.compile generated: it allocates and launches, and does nothing else. */
+static bool is_generated(const struct diagnosis *diagnosis, uint32_t name) {
+    return text_find(trace_text(diagnosis->trace, name), "/torchinductor_") >= 0;
+}
+
 /* The fix for code with most of the time. Code that also launches cannot be moved: an operator of a
  * framework prepares its launch; other ranges contain something else besides launches. */
 static void fix_named(struct diagnosis *diagnosis, struct finding *finding, uint32_t name,
@@ -348,7 +363,7 @@ static void fix_named(struct diagnosis *diagnosis, struct finding *finding, uint
     for (size_t i = 0; i < ranges->count && !group; i++)
         if (ranges->groups[i].name == name && ranges->groups[i].activities > 0)
             group = &ranges->groups[i];
-    if (group && group->category == RANGE_OP)
+    if (group && (group->category == RANGE_OP || is_generated(diagnosis, name)))
         finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
                     remedy_text(diagnosis->facts.framework, REMEDY_GRAPH));
     else if (group)
@@ -396,6 +411,14 @@ static char *top_name_text(const struct host_names *own, const char *name, char 
     else
         snprintf(text, size, ", under many names");
     return text;
+}
+
+/* "the code that torch.compile generated", or the name itself. */
+static void host_name_text(const struct diagnosis *diagnosis, uint32_t name, char *text) {
+    if (is_generated(diagnosis, name))
+        snprintf(text, NAME_SIZE, "the code that torch.compile generated");
+    else
+        short_name(trace_text(diagnosis->trace, name), text);
 }
 
 static void add_name(struct diagnosis *diagnosis, struct finding *finding,
@@ -451,7 +474,7 @@ void diagnose_host(struct diagnosis *diagnosis) {
         finding->recoverable = own.total; /* overlap between queues is a guess */
     /* The replay also removes host code before the first launch, which is not between launches. */
     finding_estimate(diagnosis, finding, MIN(finding->recoverable, facts->idle));
-    short_name(trace_text(diagnosis->trace, own.top_name), name);
+    host_name_text(diagnosis, own.top_name, name);
     finding_summary(diagnosis, finding, "The device is idle for %s %s during host code%s%s",
                     format_duration(per_step(diagnosis, own.total), time), per_step_text(diagnosis),
                     top_name_text(&own, name, names, sizeof names),

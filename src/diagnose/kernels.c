@@ -2,14 +2,16 @@
  * their names, and only for kinds with a known remedy: chains of element-wise kernels, strided
  * copies, f32 matrix products without tensor cores. */
 #include "base/array.h"
+#include "base/min_max.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 
 /* Kernels above this share of their roof are near it. */
 #define NEAR_ROOF 0.7
 
+/* Of the judged time, which may be longer than the device's. */
 static double busy_share(const struct diagnosis *diagnosis) {
-    return share_of(diagnosis->facts.busy, diagnosis->facts.window);
+    return share_of(diagnosis->facts.busy, MAX(diagnosis->facts.window, diagnosis->verdict->time));
 }
 
 static bool roofs_known(const struct kernel_facts *kernels) {

@@ -1,5 +1,6 @@
 /* Does the loop compile or load code, or allocate and free memory? Both block the host, and a free
  * also waits for the device. */
+#include "base/min_max.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 
@@ -100,6 +101,34 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
                 remedy_text(facts->framework, REMEDY_COMPILE_AHEAD));
     finding_fix(diagnosis, finding, EFFORT_LINES, "--no-compile", "%s",
                 remedy_text(facts->framework, REMEDY_FIXED_SHAPES));
+}
+
+/* The first launch of a kernel loads its code. */
+void diagnose_loading(struct diagnosis *diagnosis) {
+    const struct facts *facts = &diagnosis->facts;
+    char time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE], change[FROM_TO_SIZE];
+    if (20 * facts->loading_time < diagnosis->verdict->time)
+        return;
+    struct finding *finding = diagnose_add(diagnosis, FINDING_COMPILATION, CONFIDENCE_MEDIUM);
+    finding_estimate(diagnosis, finding, MIN(facts->loading_time, facts->cause[CAUSE_LAUNCH]));
+    format_duration(finding->recoverable, time);
+    finding_summary(
+        diagnosis, finding, "%s of kernels take %s, because the driver loads their code",
+        format_plural(facts->loading_launches, "first launch", "first launches", count), time);
+    finding_gain(diagnosis, finding, "with the code loaded before, %s",
+                 from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "The driver loads a kernel's code at its first launch. The launch call takes "
+                  "milliseconds, and the device has no work meanwhile.");
+    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_GAP},
+                     "Launch calls of a millisecond and more: %s, each the first of its kernel",
+                     time);
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                diagnosis->source->step_count
+                    ? "Launch every kernel once before the loop (a warm-up step)"
+                    : "Record after a warm-up, or launch every kernel once before the loop");
+    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                "Load all code at start: CUDA_MODULE_LOADING=EAGER (CUDA 11.7 or later)");
 }
 
 void diagnose_allocation(struct diagnosis *diagnosis) {

@@ -16,10 +16,11 @@
 
 /* Rules that claim part of the host time run before diagnose_host(). */
 static diagnose_rule *const rule_table[] = {
-    diagnose_compilation, diagnose_allocation,    diagnose_transfers, diagnose_cpu,
-    diagnose_reads,       diagnose_host,          diagnose_sync,      diagnose_launch,
-    diagnose_kernels,     diagnose_grids,         diagnose_steps,     diagnose_clock,
-    diagnose_memory,      diagnose_communication, diagnose_catalogue, diagnose_counters,
+    diagnose_compilation, diagnose_loading, diagnose_allocation,    diagnose_transfers,
+    diagnose_cpu,         diagnose_reads,   diagnose_host,          diagnose_sync,
+    diagnose_launch,      diagnose_kernels, diagnose_grids,         diagnose_steps,
+    diagnose_clock,       diagnose_memory,  diagnose_communication, diagnose_catalogue,
+    diagnose_counters,
 };
 
 /* How specific a finding is, and the expected gain, as a share of the time, that makes it
@@ -398,6 +399,13 @@ static void write_headline(struct diagnosis *diagnosis, const struct finding *fi
     else if (first->kind == FINDING_UNDECIDED && kernels_are_missing(facts))
         diagnose_set_text(diagnosis, &verdict->manager,
                           "The trace has GPU API calls but no kernels, so GPU time is unknown.");
+    else if (first->kind == FINDING_UNDECIDED && !diagnosis->source->narrowed &&
+             facts->window < verdict->time / 2 && facts->kernels.count)
+        diagnose_set_text(diagnosis, &verdict->manager,
+                          "%s has work in only %s of the run. The trace does not show what limits "
+                          "the rest.",
+                          device_subject(diagnosis),
+                          whole_percent(share_of(facts->window, verdict->time), percent));
     else if (first->kind == FINDING_UNDECIDED)
         diagnose_set_text(diagnosis, &verdict->manager,
                           "The trace does not show what limits the run.");
@@ -463,6 +471,53 @@ static void write_profiler_cost(struct diagnosis *diagnosis) {
         whole_percent(share_of(verdict->profiler_error, verdict->time), error),
         judged_text(diagnosis),
         format_duration(per_step(diagnosis, verdict->time - verdict->profiler_time), time));
+}
+
+/* The innermost range with most of the time before `end`: what the host prepares. 0: none. */
+static uint32_t range_before(const struct model *model, int64_t end) {
+    const struct columns_range *range = &model->trace->range;
+    int64_t length = INT64_MAX;
+    uint32_t name = 0;
+    for (size_t i = 0; i < range->count; i++)
+        if (range->duration[i] < length && 2 * range->duration[i] > end - model->first &&
+            model_range_end(model, i) <= end) {
+            length = range->duration[i];
+            name = range->name[i];
+        }
+    return name;
+}
+
+/* A run that is judged as a whole may have much time before the device's first activity or after
+ * its last. The account, which begins and ends with the device's work, does not contain it. */
+static void write_outside(struct diagnosis *diagnosis) {
+    const struct diagnose_source *source = diagnosis->source;
+    const struct model *model = source->model;
+    struct verdict *verdict = diagnosis->verdict;
+    struct window device;
+    char *caution = verdict->caution, time[FORMAT_SIZE], part[FORMAT_SIZE], name[NAME_SIZE];
+    if (source->narrowed || source->step_count || source->device_count != 1 ||
+        model->recordings > 1 || !model_device_window(model, source->devices[0].id, &device) ||
+        device.end - device.start > verdict->time / 5 * 4)
+        return;
+    int64_t before = device.start - model->first, after = model->last - device.end;
+    uint32_t range = range_before(model, device.start);
+    struct buffer line = {0};
+    buffer_printf(&line, "The device works in %s of the run only:",
+                  whole_percent(share_of(device.end - device.start, verdict->time), part));
+    if (before > 0)
+        buffer_printf(&line, " %s passes before its first activity", format_duration(before, time));
+    if (before > 0 && range)
+        buffer_printf(&line, ", most of it in %s",
+                      short_name(trace_text(diagnosis->trace, range), name));
+    if (after > 0)
+        buffer_printf(&line, "%s %s passes after its last", before > 0 ? ", and" : "",
+                      format_duration(after, time));
+    verdict->caution = NULL;
+    diagnose_set_text(diagnosis, &verdict->caution, "%.*s.%s%s", TEXT_ARGS(buffer_as_text(&line)),
+                      caution ? " " : "", caution ? caution : "");
+    diagnosis->failed |= !buffer_ok(&line, diagnosis->status);
+    buffer_finish(&line);
+    memory_free(caution);
 }
 
 void diagnose_summarize(struct diagnosis *diagnosis) {
@@ -566,8 +621,10 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
     if (!diagnosis.failed)
         diagnose_lines(&diagnosis);
     diagnose_missing(&diagnosis);
-    if (!diagnosis.failed)
+    if (!diagnosis.failed) {
         diagnose_summarize(&diagnosis);
+        write_outside(&diagnosis);
+    }
     finding_finish(&diagnosis.discarded);
     memory_free(diagnosis.data_loading_range);
     if (diagnosis.failed)

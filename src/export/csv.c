@@ -66,32 +66,10 @@ static void put_process(struct csv *csv, uint32_t process) {
     put_unsigned(csv, csv->trace->process.pid[process]);
 }
 
-/* The columns that an id of each type becomes. */
-static const char *const process_parts[] = {"_pid", NULL};
-static const char *const thread_parts[] = {"_pid", "_tid", "_name", NULL};
-static const char *const device_parts[] = {"_label", "_name", NULL};
-static const char *const queue_parts[] = {"_device", "_stream", "_name", NULL};
-static const char *const itself[] = {"", NULL};
-
-static const char *const *parts_of(enum column_type type) {
-    switch (type) {
-    case COLUMN_PROCESS:
-        return process_parts;
-    case COLUMN_THREAD:
-        return thread_parts;
-    case COLUMN_DEVICE:
-        return device_parts;
-    case COLUMN_QUEUE:
-        return queue_parts;
-    default:
-        return itself;
-    }
-}
-
 static void put_entity(struct csv *csv, enum column_type type, uint32_t id) {
     const struct trace *trace = csv->trace;
     if (id == 0) {
-        for (const char *const *part = parts_of(type); *part; part++)
+        for (const char *const *part = export_parts(type); *part; part++)
             put_text(csv, TEXT(""));
         return;
     }
@@ -150,7 +128,7 @@ static void put_cell(struct csv *csv, enum trace_table table, unsigned column, s
 static void put_header(struct csv *csv, enum trace_table table) {
     const struct table_info *info = &trace_tables[table];
     for (unsigned column = 0; column < info->column_count; column++)
-        for (const char *const *part = parts_of(info->columns[column].type); *part; part++) {
+        for (const char *const *part = export_parts(info->columns[column].type); *part; part++) {
             separate(csv);
             output_printf(csv->output, "%s%s", info->columns[column].name, *part);
         }

@@ -40,3 +40,24 @@ void export_stack(const struct trace *trace, uint32_t stack, struct buffer *text
             buffer_byte(text, ';');
     }
 }
+
+static const char *const process_parts[] = {"_pid", NULL};
+static const char *const thread_parts[] = {"_pid", "_tid", "_name", NULL};
+static const char *const device_parts[] = {"_label", "_name", NULL};
+static const char *const queue_parts[] = {"_device", "_stream", "_name", NULL};
+static const char *const itself[] = {"", NULL};
+
+const char *const *export_parts(enum column_type type) {
+    switch (type) {
+    case COLUMN_PROCESS:
+        return process_parts;
+    case COLUMN_THREAD:
+        return thread_parts;
+    case COLUMN_DEVICE:
+        return device_parts;
+    case COLUMN_QUEUE:
+        return queue_parts;
+    default:
+        return itself;
+    }
+}

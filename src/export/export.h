@@ -69,6 +69,10 @@ static inline uint64_t export_cell(const void *values, const struct column_info 
     return wide;
 }
 
+/* What an id of this type becomes where each row stands for itself: suffixes of the columns' names,
+ * ended by NULL. A value that is no id becomes one column, "". */
+const char *const *export_parts(enum column_type type);
+
 /* Appends the functions of a stack, outermost first, separated by ";", with "(FILE:LINE)" behind
  * those whose line is known. A longer stack loses the outermost frames. */
 enum { EXPORT_FRAMES_MAX = 1024 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gen/backends.h"
+#include "gen/custom.h"
 #include "gen/emit/attention.h"
 #include "gen/emit/program.h"
 
@@ -64,6 +65,7 @@ static code_function *const backends[KERNEL_FAMILIES][2] = {
     [KERNEL_GATED] = {NULL, source_dual_gemm_code},
     [KERNEL_LORA] = {NULL, source_dual_gemm_code},
     CODE_ROW(PORTABLE, portable),
+    [KERNEL_CUSTOM] = {custom_native_code, custom_source_code},
 };
 
 bool kernel_generate(const struct kernel_spec *spec, const struct device_capabilities *device,
@@ -137,6 +139,10 @@ static const char *family_name(const struct kernel_spec *spec) {
 
 void kernel_name(const struct kernel_spec *spec, char *name, size_t capacity) {
     const struct program *program = &spec->program;
+    if (spec->family == KERNEL_CUSTOM) {
+        snprintf(name, capacity, "%s", custom_get(spec->choices[0])->name);
+        return;
+    }
     bool rows = spec->family == KERNEL_PROGRAM && program->rank > program->outer;
     snprintf(name, capacity, "%s", rows ? "rows" : family_name(spec));
     if (spec->family == KERNEL_MATMUL) {

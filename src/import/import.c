@@ -19,10 +19,11 @@
 #include "trace/merge.h"
 
 static const struct importer *const importers[] = {
-    &import_kineto,     &import_nsys,      &import_xctrace,      &import_rpd,
-    &import_xplane,     &import_perfetto,  &import_perf_script,  &import_folded,
-    &import_speedscope, &import_rocprof,   &import_rocpd,        &import_ncu_report,
-    &import_ncu_text,   &import_perf_data, &import_torch_memory, &import_pstats,
+    &import_kineto,       &import_nsys,      &import_xctrace,      &import_rpd,
+    &import_xplane,       &import_perfetto,  &import_perf_script,  &import_folded,
+    &import_speedscope,   &import_rocprof,   &import_rocpd,        &import_ncu_report,
+    &import_ncu_text,     &import_perf_data, &import_torch_memory, &import_pstats,
+    &import_rocprof_json, &import_proton,    &import_gecko,
 };
 enum { IMPORTERS = ARRAY_COUNT(importers) };
 

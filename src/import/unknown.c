@@ -9,10 +9,10 @@
 
 #define KNOWN_FORMATS                                                                              \
     "ridge reads .ridge, torch.profiler and Chrome JSON, Nsight Systems SQLite, Instruments XML, " \
-    "rocprof CSV and rocpd, rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, Nsight "        \
+    "rocprof CSV, JSON and rocpd, rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, Nsight "  \
     "Compute reports, CSV and text, the CPU profiles of "                                          \
-    "perf (perf.data, perf script), cProfile, speedscope and folded stacks, and PyTorch memory "   \
-    "snapshots"
+    "perf (perf.data, perf script), cProfile, Firefox Profiler, speedscope and folded stacks, "    \
+    "Proton .hatchet, and PyTorch memory snapshots"
 
 struct signature {
     const char *bytes;
@@ -43,7 +43,9 @@ static const struct signature signatures[] = {
     STARTS("\x89PNG", "is a picture, not a trace; " KNOWN_FORMATS),
     STARTS("\xFF\xD8\xFF", "is a picture, not a trace; " KNOWN_FORMATS),
     STARTS("\x89HDF", "is an HDF5 file, not a trace; " KNOWN_FORMATS),
-    STARTS("PAR1", "is a Parquet file; export the Nsight report with 'nsys export --type sqlite'"),
+    STARTS("PAR1",
+           "is a Parquet file; pass the .ridge file that it was exported from, or export the "
+           "Nsight report with 'nsys export --type sqlite'"),
     STARTS("2ELIFREP",
            "is a 'perf record' file of a big-endian machine, which ridge does not read; "
            "'perf script -i FILE > profile.txt' there"),

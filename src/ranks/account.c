@@ -25,20 +25,31 @@ static bool is_root(const struct rank_event *event) {
     return event->root >= 0 && event->root == event->group_rank;
 }
 
+bool collective_depends(const struct job *job, const struct collective *collective,
+                        const struct rank_event *own, const struct rank_event *other) {
+    switch (collective->dependence) {
+    case DEPENDS_ALL:
+        return true;
+    case DEPENDS_ROOT:
+        return is_root(other);
+    case DEPENDS_GATHER:
+        return is_root(own);
+    case DEPENDS_SENDER:
+        return text_is(job_text(job, own->operation), "recv");
+    default:
+        return false;
+    }
+}
+
 int64_t collective_release(const struct job *job, const struct collective *collective,
                            const struct member *member) {
     const struct rank_event *own = event_of(job, member);
     int64_t release = arrival_of(job, member);
-    enum dependence dependence = collective->dependence;
-    if (dependence == DEPENDS_UNKNOWN || (dependence == DEPENDS_GATHER && !is_root(own)) ||
-        (dependence == DEPENDS_SENDER && !text_is(job_text(job, own->operation), "recv")))
-        return release;
     for (size_t i = 0; i < collective->count; i++) {
         const struct member *other = &job->members[collective->first + i];
-        if ((dependence == DEPENDS_ROOT && !is_root(event_of(job, other))) ||
-            !clock_is_aligned(job, &job->ranks[other->rank]))
-            continue;
-        release = MAX(release, arrival_of(job, other));
+        if (collective_depends(job, collective, own, event_of(job, other)) &&
+            clock_is_aligned(job, &job->ranks[other->rank]))
+            release = MAX(release, arrival_of(job, other));
     }
     return release;
 }
@@ -151,6 +162,14 @@ static void find_windows(struct job *job) {
 
 /* ---- the account ---- */
 
+/* Whether it is known since when the operation could complete. */
+static bool is_release_known(const struct job *job, const struct collective *collective) {
+    for (size_t i = 0; i < collective->count; i++)
+        if (!clock_is_aligned(job, &job->ranks[job->members[collective->first + i].rank]))
+            return false;
+    return collective->dependence != DEPENDS_UNKNOWN;
+}
+
 static bool account_rank(struct job *job, struct rank *rank, uint32_t number,
                          struct status *status) {
     struct intervals moving = {0}, unmatched = {0}, silent = {0}, alone = {0}, exposed_copy = {0};
@@ -159,7 +178,8 @@ static bool account_rank(struct job *job, struct rank *rank, uint32_t number,
     bool ok = true;
     for (size_t i = 0; ok && i < rank->event_count; i++) {
         const struct rank_event *event = &rank->events[i];
-        if (event->collective == NO_COLLECTIVE) {
+        if (event->collective == NO_COLLECTIVE ||
+            !is_release_known(job, &job->collectives[event->collective])) {
             ok = intervals_add(&unmatched, event->start, event->end, status);
             continue;
         }

@@ -7,8 +7,9 @@
 
 enum late_kind {
     LATE_UNKNOWN,
-    LATE_SLOWER,    /* the same work takes longer */
-    LATE_MORE_WORK, /* more kernels, or more time in one function */
+    LATE_SLOWER,    /* the same work takes longer: kernels with the same thread blocks */
+    LATE_LONGER,    /* the same functions or kernels take longer; whether they do more is unknown */
+    LATE_MORE_WORK, /* more kernels or thread blocks, or a function that the others do not run */
     LATE_INPUT,     /* loading input */
     LATE_COLLECTOR, /* garbage collection */
     LATE_SLEEP,     /* it sleeps */
@@ -28,8 +29,10 @@ struct rank_cause {
     uint32_t label;                /* function or kernel, in job->names; 0: none */
     uint32_t place;                /* "file:line"; 0: unknown */
     uint8_t blocked_on;            /* of LATE_BLOCKED: enum blocked_on */
-    double ratio;                  /* of LATE_SLOWER: how much longer the same work takes */
+    double ratio;                  /* of LATE_SLOWER and LATE_LONGER: of its time to the typical */
     uint64_t count, typical_count; /* of LATE_MORE_WORK with kernels: how many; else 0 */
+    uint64_t blocks, typical_blocks; /* likewise thread blocks */
+    double clock_mhz, typical_mhz;   /* of LATE_SLOWER: of the devices, if they differ; else 0 */
 };
 
 bool cause_find(const struct job *job, size_t rank, struct rank_cause *cause,

@@ -57,7 +57,6 @@ enum rank_part_kind {
     PART_KERNEL,  /* kernels of a name */
     PART_RUNNING, /* the main thread ran in a function */
     PART_BLOCKED, /* it was blocked in a function */
-    PART_READY,   /* it had no processor */
     PART_KINDS
 };
 struct rank_part {
@@ -68,6 +67,8 @@ struct rank_part {
     bool is_input, is_collector; /* a data loader; a garbage collector */
     int64_t time;
     uint64_t count;
+    int64_t ready;   /* of PART_RUNNING: in that function, ready to run without a processor */
+    uint64_t blocks; /* of PART_KERNEL: thread blocks of all launches; 0: unknown */
 };
 
 /* window = compute + wait + transfer + unmatched + copy + idle, exactly. */
@@ -86,7 +87,8 @@ struct rank {
     int64_t local, world; /* -1: unknown */
     uint32_t host;        /* name, in job->names; 0: unknown */
     uint32_t source;      /* name of its file, in job->names */
-    uint32_t device;      /* name of its device; 0: none */
+    bool has_device;      /* kernels or copies were recorded */
+    uint32_t device;      /* name of its device; 0: unknown */
     uint64_t pid;
     bool is_cut;               /* its recording has no end, or has damage */
     uint64_t drops;            /* events that were lost */
@@ -97,7 +99,7 @@ struct rank {
     struct intervals exposed;                        /* communication without computing */
     struct rank_part *parts;
     size_t part_count, part_capacity;
-    bool has_parts; /* the main thread was sampled, or kernels are known */
+    double clock_mhz; /* mean of its device; 0: unknown */
 
     /* Set by job_join(). */
     size_t clock; /* index in job->clocks */
@@ -196,6 +198,9 @@ int64_t job_step_time(const struct job *job, int64_t of);
 int64_t clock_aligned(const struct job *job, const struct rank *rank, int64_t time);
 int64_t clock_local(const struct job *job, const struct rank *rank, int64_t aligned);
 bool clock_is_aligned(const struct job *job, const struct rank *rank);
+/* Whether an operation can complete at one member only after the other has arrived. */
+bool collective_depends(const struct job *job, const struct collective *collective,
+                        const struct rank_event *own, const struct rank_event *other);
 /* When an operation can complete at a member: the last arrival that it depends on, aligned; that of
  * itself for one without a match. */
 int64_t collective_release(const struct job *job, const struct collective *collective,

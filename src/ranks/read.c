@@ -22,6 +22,17 @@
 #include "trace/writer.h"
 
 #define NO_RANK UINT32_MAX
+#define SHARED UINT32_MAX
+
+/* Samples of a thread while its rank neither communicated nor waited for its device. */
+struct thread_sample {
+    int64_t time;
+    uint32_t stack;
+};
+struct thread_samples {
+    struct thread_sample *list; /* by time */
+    size_t count, capacity;
+};
 
 struct reading {
     struct job *job;
@@ -33,8 +44,9 @@ struct reading {
     uint32_t *process_main; /* by process: its main thread; 0: none */
     uint32_t *rank_main;    /* by rank of this trace: the main thread that is followed */
     uint64_t *process_events;
-    uint32_t *stack_label; /* by stack: the function that it stands for */
-    struct map parts;      /* (rank, kind, label, place) to index in rank->parts */
+    uint32_t *stack_label;          /* by stack: the function that it stands for */
+    struct thread_samples *samples; /* by rank of this trace: of the main thread */
+    struct map parts;               /* (rank, kind, label, place) to index in rank->parts */
     struct status *status;
 };
 
@@ -167,10 +179,11 @@ static bool add_part(struct reading *reading, uint32_t rank_index, struct rank_p
                        part.place};
     uint64_t hash = checksum64(key, sizeof key);
     const uint64_t *known = map_find(&reading->parts, hash);
-    rank->has_parts = true;
     if (known) {
         rank->parts[*known].time += part.time;
         rank->parts[*known].count += part.count;
+        rank->parts[*known].ready += part.ready;
+        rank->parts[*known].blocks += part.blocks;
         return true;
     }
     if (!GROW(rank->parts, &rank->part_capacity, rank->part_count + 1, reading->status) ||
@@ -197,6 +210,7 @@ static bool read_activity(struct reading *reading, size_t row, bool communicates
         return true;
     struct rank *rank = &reading->job->ranks[index];
     stretch(rank, start, end);
+    rank->has_device = true;
     if (!rank->device &&
         !name_of(reading, trace_text(trace, trace->device.name[trace->queue.device[queue]]),
                  &rank->device))
@@ -208,19 +222,22 @@ static bool read_activity(struct reading *reading, size_t row, bool communicates
             reading, index, trace_text(trace, trace->activity.name[row]),
             trace_text(trace, trace->activity.detail[row]),
             (struct rank_event){.start = start, .end = end, .lane = queue, .is_device = true});
-    uint32_t label;
+    struct rank_part part = {.kind = PART_KERNEL, .time = end - start, .count = 1};
+    part.blocks = (uint64_t)trace->activity.grid_x[row] * MAX(trace->activity.grid_y[row], 1) *
+                  MAX(trace->activity.grid_z[row], 1);
     return intervals_add(&rank->compute, start, end, reading->status) &&
-           name_of(reading, trace_text(trace, trace->activity.name[row]), &label) &&
-           add_part(reading, index,
-                    (struct rank_part){PART_KERNEL, label, 0, 0, false, false, end - start, 1});
+           name_of(reading, trace_text(trace, trace->activity.name[row]), &part.label) &&
+           add_part(reading, index, part);
 }
 
 static bool read_activities(struct reading *reading) {
     struct trace *trace = reading->trace;
     uint8_t *communicates =
         memory_allocate(trace->strings.count, sizeof *communicates, reading->status);
-    bool ok = communicates && trace_load(trace, TABLE_ACTIVITY,
-                                         "start duration queue kind name detail", reading->status);
+    bool ok =
+        communicates &&
+        trace_load(trace, TABLE_ACTIVITY,
+                   "start duration queue kind name detail grid_x grid_y grid_z", reading->status);
     for (size_t i = 0; ok && i < trace->activity.count; i++) {
         uint32_t name = trace->activity.name[i];
         if (!communicates[name])
@@ -294,11 +311,114 @@ static uint32_t rank_of_main(const struct reading *reading, uint32_t thread) {
                                                                                     : NO_RANK;
 }
 
+/* ---- operations of other threads ---- */
+
+/* A library may communicate in a thread of its own, as gloo of torch.distributed does: the main
+ * thread hands an operation over and is blocked until its end. Then the rank arrives when the main
+ * thread blocks, not when the other thread gets a processor, and continues when the main thread
+ * does. */
+struct handover {
+    struct intervals blocked; /* the main thread, on a lock or for an unknown reason */
+    struct intervals others;  /* another thread computes */
+};
+
+static void list_lanes(const struct reading *reading, bool *is_lane) {
+    for (size_t r = reading->first; r < reading->job->rank_count; r++)
+        for (size_t e = 0; e < reading->job->ranks[r].event_count; e++)
+            if (!reading->job->ranks[r].events[e].is_device)
+                is_lane[reading->job->ranks[r].events[e].lane] = true;
+}
+
+static bool add_handover(struct reading *reading, size_t row, const bool *is_lane,
+                         struct handover *handovers) {
+    const struct trace *trace = reading->trace;
+    uint32_t thread = trace->state.thread[row];
+    uint32_t index = reading->process_rank[trace->thread.process[thread]];
+    int64_t start = trace->state.start[row], end = start + trace->state.duration[row];
+    unsigned state = trace->state.state[row], on = trace->state.blocked_on[row];
+    if (index == NO_RANK)
+        return true;
+    struct handover *handover = &handovers[index - reading->first];
+    bool is_main = reading->rank_main[index - reading->first] == thread;
+    if (is_main && state == STATE_BLOCKED && (on == BLOCKED_LOCK || on == BLOCKED_UNKNOWN))
+        return intervals_add(&handover->blocked, start, end, reading->status);
+    if (!is_main && !is_lane[thread] && state == STATE_RUNNING)
+        return intervals_add(&handover->others, start, end, reading->status);
+    return true;
+}
+
+/* Whether the process only waits in that time; another thread may run for a tenth of it. */
+static bool is_quiet(const struct handover *handover, int64_t start, int64_t end) {
+    return start < end &&
+           intervals_length(&handover->others, (struct interval){start, end}) * 10 <= end - start;
+}
+
+/* The first operation in a blocked time begins with it, and the last ends with it. */
+static bool extend_events(struct reading *reading, struct rank *rank, uint32_t main,
+                          const struct handover *handover) {
+    size_t at = 0;
+    int64_t reached = INT64_MIN; /* end of the operations before `at` */
+    for (size_t b = 0; b < handover->blocked.count; b++) {
+        struct interval blocked = handover->blocked.list[b];
+        struct rank_event *last = NULL;
+        for (; at < rank->event_count && rank->events[at].start < blocked.end; at++) {
+            struct rank_event *event = &rank->events[at];
+            if (event->lane != main && event->start > blocked.start && reached <= blocked.start &&
+                is_quiet(handover, blocked.start, event->start)) {
+                if (!intervals_add(&rank->communication, blocked.start, event->start,
+                                   reading->status))
+                    return false;
+                event->start = blocked.start;
+            }
+            if (event->end > reached)
+                last = event;
+            reached = MAX(reached, event->end);
+        }
+        if (last && last->lane != main && last->end > blocked.start &&
+            is_quiet(handover, last->end, blocked.end)) {
+            if (!intervals_add(&rank->communication, last->end, blocked.end, reading->status))
+                return false;
+            reached = last->end = blocked.end;
+        }
+    }
+    return true;
+}
+
+static bool find_handovers(struct reading *reading) {
+    struct trace *trace = reading->trace;
+    size_t ranks = reading->job->rank_count - reading->first;
+    bool *is_lane = memory_allocate(trace->thread.count, sizeof *is_lane, reading->status);
+    struct handover *handovers = memory_allocate(ranks + 1, sizeof *handovers, reading->status);
+    bool ok = is_lane && handovers &&
+              trace_load(trace, TABLE_STATE, "start duration thread state blocked_on stack",
+                         reading->status);
+    if (ok)
+        list_lanes(reading, is_lane);
+    for (size_t i = 0; ok && i < trace->state.count; i++)
+        ok = add_handover(reading, i, is_lane, handovers);
+    for (size_t r = 0; ok && r < ranks; r++) {
+        struct rank *rank = &reading->job->ranks[reading->first + r];
+        intervals_sort(&handovers[r].blocked);
+        intervals_sort(&handovers[r].others);
+        if (!rank->has_device && reading->rank_main[r])
+            ok = extend_events(reading, rank, reading->rank_main[r], &handovers[r]);
+    }
+    for (size_t r = 0; handovers && r < ranks; r++) {
+        intervals_finish(&handovers[r].blocked);
+        intervals_finish(&handovers[r].others);
+    }
+    memory_free(handovers);
+    memory_free(is_lane);
+    return ok;
+}
+
+/* ---- what the host did ---- */
+
 /* Whether the rank communicates or, with a device, is busy at that time: then what its host does
  * does not make it late. */
 static bool is_occupied(const struct rank *rank, int64_t time) {
     const struct intervals *const sets[] = {&rank->communication, &rank->compute};
-    for (size_t i = 0; i < (rank->device ? 2 : 1); i++) {
+    for (size_t i = 0; i < (rank->has_device ? 2 : 1); i++) {
         size_t at = 0;
         PARTITION_POINT(at, sets[i]->count, k, sets[i]->list[k].end <= time);
         if (at < sets[i]->count && sets[i]->list[at].start <= time)
@@ -313,12 +433,12 @@ static bool is_between_events(const struct rank *rank, int64_t time) {
            time < rank->events[rank->event_count - 1].end;
 }
 
-/* Functions of the interpreters, where they have symbols, or a line of Python that calls the
- * collector. */
+/* The collector's frame, functions of the interpreters, where they have symbols, or a line of
+ * Python that calls the collector. */
 static bool is_collector(const struct trace *trace, uint32_t stack) {
     for (unsigned depth = 0; stack && depth < 64; depth++, stack = trace->stack.parent[stack]) {
         struct text function = trace_text(trace, trace->stack.function[stack]);
-        if (text_find(function, "gc_collect") >= 0 ||
+        if (text_is(function, STACK_COLLECTOR) || text_find(function, "gc_collect") >= 0 ||
             text_find(trace_text(trace, trace->stack.source[stack]), "gc.collect(") >= 0)
             return true;
     }
@@ -352,6 +472,17 @@ static bool describe_stack(struct reading *reading, uint32_t stack, struct rank_
            name_of(reading, text_of(place), &part->place);
 }
 
+/* The function in which a thread was that lost its processor: that of the sample before, else of
+ * the one after. */
+static uint32_t stack_near(const struct thread_samples *samples, struct interval time) {
+    size_t at = 0;
+    PARTITION_POINT(at, samples->count, i, samples->list[i].time <= time.start);
+    if (at > 0 && (at == samples->count ||
+                   time.start - samples->list[at - 1].time <= samples->list[at].time - time.end))
+        at--;
+    return at < samples->count ? samples->list[at].stack : 0;
+}
+
 static bool read_state(struct reading *reading, size_t row) {
     const struct trace *trace = reading->trace;
     uint32_t index = rank_of_main(reading, trace->state.thread[row]);
@@ -360,20 +491,22 @@ static bool read_state(struct reading *reading, size_t row) {
         return true;
     struct rank *rank = &reading->job->ranks[index];
     unsigned state = trace->state.state[row];
-    if (!rank->device)
+    if (!rank->has_device)
         stretch(rank, start, end);
     if (state == STATE_RUNNING)
-        return rank->device || intervals_add(&rank->compute, start, end, reading->status);
+        return rank->has_device || intervals_add(&rank->compute, start, end, reading->status);
     if (!is_between_events(rank, start) || is_occupied(rank, start))
         return true;
-    struct rank_part part = {
-        .kind = state == STATE_READY ? PART_READY : PART_BLOCKED, .time = end - start, .count = 1};
-    if (state != STATE_READY) {
+    struct rank_part part = {.kind = PART_BLOCKED, .time = end - start, .count = 1};
+    uint32_t stack = trace->state.stack[row];
+    if (state == STATE_READY) {
+        part = (struct rank_part){.kind = PART_RUNNING, .ready = end - start};
+        stack =
+            stack_near(&reading->samples[index - reading->first], (struct interval){start, end});
+    } else {
         part.blocked_on = trace->state.blocked_on[row];
-        if (!describe_stack(reading, trace->state.stack[row], &part))
-            return false;
     }
-    return add_part(reading, index, part);
+    return describe_stack(reading, stack, &part) && add_part(reading, index, part);
 }
 
 static bool read_sample(struct reading *reading, size_t row) {
@@ -382,27 +515,92 @@ static bool read_sample(struct reading *reading, size_t row) {
     if (index == NO_RANK)
         return true;
     const struct rank *rank = &reading->job->ranks[index];
+    struct thread_samples *samples = &reading->samples[index - reading->first];
     int64_t time = trace->sample.time[row];
+    uint32_t stack = trace->sample.stack[row];
     struct rank_part part = {.kind = PART_RUNNING, .time = trace->sample.weight[row], .count = 1};
     if (part.time <= 0 || !is_between_events(rank, time) || is_occupied(rank, time))
         return true;
-    return describe_stack(reading, trace->sample.stack[row], &part) &&
-           add_part(reading, index, part);
+    if (!GROW(samples->list, &samples->capacity, samples->count + 1, reading->status))
+        return false;
+    samples->list[samples->count++] = (struct thread_sample){time, stack};
+    return describe_stack(reading, stack, &part) && add_part(reading, index, part);
+}
+
+static int by_sample_time(const void *a, const void *b) {
+    const struct thread_sample *x = a, *y = b;
+    return x->time < y->time ? -1 : x->time > y->time;
 }
 
 static bool read_host(struct reading *reading) {
     struct trace *trace = reading->trace;
-    if (!trace_load(trace, TABLE_STATE, "start duration thread state blocked_on stack",
-                    reading->status) ||
-        !trace_load(trace, TABLE_SAMPLE, NULL, reading->status))
+    size_t ranks = reading->job->rank_count - reading->first;
+    if (!trace_load(trace, TABLE_SAMPLE, NULL, reading->status))
         return false;
-    for (size_t i = 0; i < trace->state.count; i++)
-        if (!read_state(reading, i))
-            return false;
     for (size_t i = 0; i < trace->sample.count; i++)
         if (!read_sample(reading, i))
             return false;
+    for (size_t r = 0; r < ranks; r++)
+        if (reading->samples[r].count)
+            qsort(reading->samples[r].list, reading->samples[r].count,
+                  sizeof *reading->samples[r].list, by_sample_time);
+    for (size_t i = 0; i < trace->state.count; i++)
+        if (!read_state(reading, i))
+            return false;
     return true;
+}
+
+/* ---- clocks of devices ---- */
+
+/* A counter of a device: its value holds until the next row. */
+struct device_clock {
+    uint32_t owner; /* rank + 1; 0: none; SHARED: several */
+    int64_t since, time;
+    double value, sum;
+};
+
+static void add_clock(struct device_clock *clock, int64_t time, double value) {
+    if (clock->value > 0 && time > clock->since) {
+        clock->sum += clock->value * (double)(time - clock->since);
+        clock->time += time - clock->since;
+    }
+    clock->since = time;
+    clock->value = value;
+}
+
+static void find_owners(const struct reading *reading, struct device_clock *clocks) {
+    const struct trace *trace = reading->trace;
+    for (uint32_t q = 1; q < trace->queue.count; q++) {
+        uint32_t process = trace->queue.process[q], session = trace->queue_session[q];
+        uint32_t rank = process ? reading->process_rank[process] : NO_RANK;
+        struct device_clock *clock = &clocks[trace->queue.device[q]];
+        if (rank == NO_RANK && session < trace->session_count)
+            rank = reading->session_rank[session];
+        if (rank != NO_RANK)
+            clock->owner = clock->owner == 0 || clock->owner == rank + 1 ? rank + 1 : SHARED;
+    }
+}
+
+/* The mean clock of ranks that have a device of their own. */
+static bool read_clocks(struct reading *reading) {
+    struct trace *trace = reading->trace;
+    struct device_clock *clocks =
+        memory_allocate(trace->device.count, sizeof *clocks, reading->status);
+    bool ok = clocks && trace_load(trace, TABLE_COUNTER, NULL, reading->status);
+    if (ok)
+        find_owners(reading, clocks);
+    for (size_t i = 0; ok && i < trace->counter.count; i++)
+        if (text_is(trace_text(trace, trace->counter.name[i]), "clock (MHz)"))
+            add_clock(&clocks[trace->counter.device[i]], trace->counter.time[i],
+                      trace->counter.value[i]);
+    for (size_t d = 1; ok && d < trace->device.count; d++) {
+        const struct device_clock *clock = &clocks[d];
+        if (clock->owner && clock->owner != SHARED)
+            reading->job->ranks[clock->owner - 1].clock_mhz =
+                clock->time ? clock->sum / (double)clock->time : clock->value;
+    }
+    memory_free(clocks);
+    return ok;
 }
 
 /* ---- all together ---- */
@@ -431,7 +629,7 @@ static void sort_communication(struct reading *reading) {
 static bool find_host_compute(struct reading *reading, struct rank *rank, uint32_t main) {
     struct intervals own = {0}, running = {0};
     bool ok = true;
-    if (rank->device || rank->span.start > rank->span.end)
+    if (rank->has_device || rank->span.start > rank->span.end)
         return true;
     intervals_sort(&rank->compute);
     if (rank->compute.count == 0)
@@ -500,12 +698,17 @@ static bool read_all(struct reading *reading) {
         !reading->session_rank || !reading->stack_label || !name_of(reading, TEXT(""), &empty) ||
         !place_processes(reading))
         return false;
-    reading->rank_main = memory_allocate(reading->job->rank_count - reading->first,
-                                         sizeof *reading->rank_main, status);
-    if (!reading->rank_main || !read_activities(reading) || !read_ranges(reading))
+    size_t ranks = reading->job->rank_count - reading->first;
+    reading->rank_main = memory_allocate(ranks, sizeof *reading->rank_main, status);
+    reading->samples = memory_allocate(ranks + 1, sizeof *reading->samples, status);
+    if (!reading->rank_main || !reading->samples || !read_activities(reading) ||
+        !read_ranges(reading) || !read_clocks(reading))
         return false;
     sort_communication(reading);
     find_main_threads(reading);
+    if (!find_handovers(reading))
+        return false;
+    sort_communication(reading);
     return read_host(reading) && finish_ranks(reading);
 }
 
@@ -516,6 +719,8 @@ bool job_add(struct job *job, struct trace *trace, const char *name, struct stat
                               .first = job->rank_count,
                               .status = status};
     bool ok = read_all(&reading);
+    for (size_t r = 0; reading.samples && r < job->rank_count - reading.first; r++)
+        memory_free(reading.samples[r].list);
     if (ok)
         drop_empty(&reading);
     memory_free(reading.process_rank);
@@ -524,6 +729,7 @@ bool job_add(struct job *job, struct trace *trace, const char *name, struct stat
     memory_free(reading.session_rank);
     memory_free(reading.rank_main);
     memory_free(reading.stack_label);
+    memory_free(reading.samples);
     map_finish(&reading.parts);
     return ok;
 }

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/min_max.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 enum { OP_ARRIVE, OP_RESUME };
@@ -77,13 +79,50 @@ static int by_time(const void *a, const void *b) {
     return x->event < y->event ? -1 : x->event > y->event;
 }
 
+/* By event: the start of the next one of its lane; INT64_MAX: it is the last. */
+static bool find_next(const struct rank *rank, int64_t *next, struct status *status) {
+    struct map lanes = {0};
+    bool ok = true;
+    for (size_t i = rank->event_count; ok && i > 0; i--) {
+        const uint64_t *known = map_find(&lanes, rank->events[i - 1].lane);
+        next[i - 1] = known ? (int64_t)*known : INT64_MAX;
+        ok = map_set(&lanes, rank->events[i - 1].lane, (uint64_t)rank->events[i - 1].start, status);
+    }
+    map_finish(&lanes);
+    return ok;
+}
+
+/* Inside exposed communication, an operation that follows another of its lane begins when that has
+ * completed. */
+static bool list_successions(const struct rank *rank, struct point *points, size_t *count,
+                             struct status *status) {
+    int64_t *next = memory_allocate(rank->event_count + 1, sizeof *next, status);
+    bool ok = next && find_next(rank, next, status);
+    for (uint32_t i = 0; ok && i < rank->event_count; i++) {
+        const struct rank_event *event = &rank->events[i];
+        size_t at = 0;
+        if (next[i] == INT64_MAX || next[i] < event->end || event->start < rank->window.start)
+            continue;
+        PARTITION_POINT(at, rank->exposed.count, k, rank->exposed.list[k].end <= event->end);
+        if (at == rank->exposed.count || rank->exposed.list[at].start >= event->end ||
+            next[i] >= rank->exposed.list[at].end || event->end >= rank->window.end)
+            continue;
+        points[(*count)++] =
+            (struct point){event->end, OP_RESUME, i,
+                           event->end - MAX(rank->exposed.list[at].start, rank->window.start)};
+    }
+    memory_free(next);
+    return ok;
+}
+
 /* Arrivals and resumes of a rank in its window, in order. */
 static bool list_points(const struct rank *rank, struct point **points, size_t *count,
                         struct status *status) {
     uint32_t cursor = 0;
     *count = 0;
-    *points = memory_allocate(rank->event_count + rank->exposed.count + 1, sizeof **points, status);
-    if (!*points)
+    *points =
+        memory_allocate(2 * rank->event_count + rank->exposed.count + 1, sizeof **points, status);
+    if (!*points || !list_successions(rank, *points, count, status))
         return false;
     for (uint32_t i = 0; i < rank->event_count; i++)
         if (rank->events[i].start >= rank->window.start && rank->events[i].start < rank->window.end)
@@ -107,8 +146,10 @@ static bool build_program(const struct job *job, const struct rank *rank,
                           struct rank_program *program, struct status *status) {
     struct point *points;
     size_t count;
-    if (!list_points(rank, &points, &count, status))
+    if (!list_points(rank, &points, &count, status)) {
+        memory_free(points);
         return false;
+    }
     bool ok = true;
     int64_t at = rank->window.start;
     for (size_t i = 0; i < count && ok; i++) {
@@ -147,14 +188,20 @@ static bool find_typical(struct replay_state *state, struct status *status) {
     for (size_t c = 0; ok && c < job->collective_count; c++) {
         const struct collective *collective = &job->collectives[c];
         size_t count = 0;
+        int64_t sum = 0;
         for (size_t i = 0; i < collective->count; i++) {
             const struct member *member = &job->members[collective->first + i];
             size_t op = op_of[member->rank][member->event];
-            if (op && (change->balanced || member->rank != change->without_straggler))
-                times[count++] = state->ranks[member->rank].ops[op - 1].lane;
+            if (!op || (!change->balanced && member->rank == change->without_straggler))
+                continue;
+            times[count] = state->ranks[member->rank].ops[op - 1].lane;
+            sum += times[count++];
         }
         /* the lower median: of two ranks the faster one */
-        state->typical[c] = count ? sort_select(times, count, (count - 1) / 2) : INT64_MAX;
+        if (change->redistributed_at)
+            state->typical[c] = count == collective->count ? sum / (int64_t)count : -1;
+        else
+            state->typical[c] = count ? sort_select(times, count, (count - 1) / 2) : INT64_MAX;
     }
     for (size_t r = 0; op_of && r < job->rank_count; r++)
         memory_free(op_of[r]);
@@ -165,11 +212,17 @@ static bool find_typical(struct replay_state *state, struct status *status) {
 
 static int64_t changed_lane(const struct replay_state *state, size_t rank, const struct op *op) {
     const struct job_change *change = state->change;
-    size_t collective = state->job->ranks[rank].events[op->event].collective;
-    if (op->kind != OP_ARRIVE || collective == NO_COLLECTIVE ||
-        !(change->balanced || change->without_straggler == rank))
+    const struct rank_event *event = &state->job->ranks[rank].events[op->event];
+    if (change->lane_scale)
+        return (int64_t)llround((double)op->lane * change->lane_scale[rank]);
+    if (op->kind != OP_ARRIVE || event->collective == NO_COLLECTIVE)
         return op->lane;
-    return MIN(op->lane, state->typical[collective]);
+    int64_t typical = state->typical[event->collective];
+    if (change->redistributed_at)
+        return event->operation == change->redistributed_at && typical >= 0 ? typical : op->lane;
+    if (!change->balanced && change->without_straggler != rank)
+        return op->lane;
+    return MIN(op->lane, typical);
 }
 
 static int64_t changed_transfer(const struct replay_state *state,
@@ -177,6 +230,9 @@ static int64_t changed_transfer(const struct replay_state *state,
     const struct job_change *change = state->change;
     if (transfer <= 0)
         return transfer;
+    if (change->transfer_scale)
+        return (int64_t)llround((double)transfer *
+                                change->transfer_scale[collective - state->job->collectives]);
     if (change->faster > 0)
         return (int64_t)llround((double)transfer / change->faster);
     double bytes = change->link > 0 ? collective_link_bytes(state->job, collective) : 0;
@@ -198,16 +254,12 @@ static void complete(struct replay_state *state, const struct collective *collec
         int64_t measured = collective_release(job, collective, member);
         int64_t end = clock_aligned(job, rank, event->end);
         int64_t release = program->arrival[member->event];
-        if (measured > clock_aligned(job, rank, event->start) ||
-            collective->dependence == DEPENDS_ALL)
-            for (size_t k = 0; k < collective->count; k++) {
-                const struct member *other = &job->members[collective->first + k];
-                const struct rank_event *of_other = &job->ranks[other->rank].events[other->event];
-                bool counts = collective->dependence != DEPENDS_ROOT ||
-                              (of_other->root >= 0 && of_other->root == of_other->group_rank);
-                if (counts)
-                    release = MAX(release, state->ranks[other->rank].arrival[other->event]);
-            }
+        for (size_t k = 0; k < collective->count; k++) {
+            const struct member *other = &job->members[collective->first + k];
+            if (collective_depends(job, collective, event,
+                                   &job->ranks[other->rank].events[other->event]))
+                release = MAX(release, state->ranks[other->rank].arrival[other->event]);
+        }
         program->done[member->event] =
             release + changed_transfer(state, collective, end - measured);
         program->known[member->event] = 1;
@@ -311,7 +363,8 @@ bool job_replay(const struct job *job, const struct job_change *change, int64_t 
     bool ok = state.ranks && state.arrived && state.ends_step && state.typical;
     for (size_t r = 0; ok && r < job->rank_count; r++)
         ok = build_program(job, &job->ranks[r], &state.ranks[r], status);
-    if (ok && (change->balanced || change->without_straggler != SIZE_MAX))
+    if (ok &&
+        (change->balanced || change->redistributed_at || change->without_straggler != SIZE_MAX))
         ok = find_typical(&state, status);
     if (ok) {
         mark_step_ends(&state);
@@ -329,4 +382,18 @@ bool job_replay(const struct job *job, const struct job_change *change, int64_t 
     memory_free(state.ends_step);
     memory_free(state.typical);
     return ok;
+}
+
+bool job_gain(const struct job *job, const struct job_change *change, int64_t *gain,
+              struct status *status) {
+    int64_t length = job->replayed;
+    bool possible = false;
+    *gain = 0;
+    if (job->replayed < 0)
+        return true;
+    if (!job_replay(job, change, &length, &possible, status))
+        return false;
+    if (possible)
+        *gain = MAX(job->replayed - length, 0);
+    return true;
 }

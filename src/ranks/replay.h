@@ -17,11 +17,19 @@ struct job_change {
     double faster;            /* transfers take 1/faster of their time; 0: as measured */
     double link;              /* transfers at this many bytes per second; 0: as measured */
     bool overlapped;          /* communication delays only the end of a step */
+    const double *lane_scale; /* by rank: factor of the time between operations; NULL: 1 */
+    const double *transfer_scale; /* by collective: factor of its transfer; NULL: 1 */
+    uint32_t redistributed_at;    /* an operation, in job->names: its members take the mean of their
+                                     times before it; 0: none */
 };
 
 /* The length of the job from the first shared collective to the last. False, with the status
  * unchanged, when the order of operations cannot be replayed. */
 bool job_replay(const struct job *job, const struct job_change *change, int64_t *length,
                 bool *possible, struct status *status);
+
+/* What the job gains by the change; 0: nothing, or it cannot be replayed. */
+bool job_gain(const struct job *job, const struct job_change *change, int64_t *gain,
+              struct status *status);
 
 #endif

@@ -82,6 +82,8 @@ static void write_memory_use(struct json *json, const struct report *report,
     json_member_measure(json, "high_water_at_ns", json_report_time(report, use->high_water_time),
                         use->high_water);
     json_member_measure(json, "reserved_max_bytes", (int64_t)use->reserved_max, use->reserved_max);
+    json_member_measure(json, "compared_allocations", (int64_t)use->compared, use->compared);
+    json_member_measure(json, "reused_allocations", (int64_t)use->reused, use->compared);
     json_member_bool(json, "absolute", use->absolute);
 }
 

@@ -81,6 +81,7 @@ RANGE(range_host, value_integer(at->host_time))
 RANGE(range_host_self, value_integer(at->host_self))
 RANGE(range_device, value_integer(at->device_time))
 RANGE(range_device_self, value_integer(at->device_self))
+RANGE(range_backward, at->backward ? value_integer(at->backward) : value_none())
 RANGE(range_activities, value_integer((int64_t)at->activities))
 /* Columns without a device are left out. */
 RANGE(range_device_shown,
@@ -95,6 +96,7 @@ static const struct column range_columns[] = {
     {"depth", NULL, UNIT_COUNT, 0, range_depth},
     {NULL, "device", UNIT_NS, 0, range_device_shown},
     {NULL, "share", UNIT_SHARE, 0, range_share},
+    {"backward_ns", "backward", UNIT_NS, COLUMN_OPTIONAL, range_backward},
     {"host_ns", "host", UNIT_NS, 0, range_host},
     {"host_self_ns", "host self", UNIT_NS, 0, range_host_self},
     {"count", "count", UNIT_COUNT, 0, range_count},
@@ -336,6 +338,8 @@ MEMORY(memory_high_water, high_water(at, words))
 MEMORY(memory_reserved, at->reserved_max ? value_integer((int64_t)at->reserved_max) : value_none())
 MEMORY(memory_allocations, value_integer((int64_t)at->allocations))
 MEMORY(memory_allocated, value_integer((int64_t)at->allocated_bytes))
+MEMORY(memory_reused,
+       at->compared ? value_ratio((int64_t)at->reused, (int64_t)at->compared) : value_none())
 MEMORY(memory_frees, value_integer((int64_t)at->frees))
 MEMORY(memory_freed, value_integer((int64_t)at->freed_bytes))
 
@@ -345,6 +349,7 @@ static const struct column memory_columns[] = {
     {"reserved_max_bytes", "reserved", UNIT_BYTES, 0, memory_reserved},
     {"allocations", "allocations", UNIT_COUNT, 0, memory_allocations},
     {"allocated_bytes", "allocated", UNIT_BYTES, 0, memory_allocated},
+    {"reused_share", "reused", UNIT_SHARE, 0, memory_reused},
     {"frees", "frees", UNIT_COUNT, COLUMN_WIDE, memory_frees},
     {"freed_bytes", "freed", UNIT_BYTES, 0, memory_freed},
     {0},

@@ -26,6 +26,7 @@ static void close_parts(ridge_device *device) {
         pool_set_recorder(device->pool, NULL);
     recorder_finish(device->recorder, &ignored);
     recorder_finish(device->paused, &ignored);
+    region_destroy(device->region);
     while (device->programs)
         compiled_destroy(device->programs);
     while (device->optimizers)
@@ -39,15 +40,16 @@ static void close_parts(ridge_device *device) {
     device_close(device->device);
 }
 
-ridge_device *ridge_device_open(const char *name) {
+static ridge_device *open_device(const struct ridge_device_options *options) {
     struct status *status = tensor_status();
     ridge_device *device = memory_allocate(1, sizeof *device, status);
     if (!device)
         return NULL;
-    if (device_open(name, &device->device, status) &&
+    if (device_open_with(options, &device->device, status) &&
         (device->pool = pool_create(device->device, status)) &&
         (device->kernels = kernel_store_create(status)) &&
         (device->plans = plan_store_create(status))) {
+        pool_set_limit(device->pool, options->memory_limit);
         snprintf(device->name, sizeof device->name, "%s:%u", device->device->ops->name,
                  device->device->index);
         return device;
@@ -55,6 +57,15 @@ ridge_device *ridge_device_open(const char *name) {
     close_parts(device);
     memory_free(device);
     return NULL;
+}
+
+ridge_device *ridge_device_open(const char *name) {
+    return open_device(&(struct ridge_device_options){.name = name});
+}
+
+ridge_device *ridge_device_open_with(const struct ridge_device_options *options) {
+    static const struct ridge_device_options defaults;
+    return open_device(options ? options : &defaults);
 }
 
 /* A closed device stays allocated, so that its handle is recognized. */
@@ -76,6 +87,14 @@ void ridge_device_close(ridge_device *device) {
                     "ridge_device_close: a function is being compiled on %s", device->name);
         return;
     }
+    exports_collect(device);
+    if (device->exports) {
+        status_fail(tensor_status(), STATUS_USAGE,
+                    "ridge_device_close: other libraries use memory of %s through DLPack (exports: "
+                    "%u)",
+                    device->name, device->exports);
+        return;
+    }
     close_parts(device);
     keep_closed(device);
 }
@@ -91,13 +110,17 @@ bool ridge_device_describe(const ridge_device *device, struct ridge_device_info 
     snprintf(info->description, sizeof info->description, "%s", capabilities->description);
     snprintf(info->driver, sizeof info->driver, "%s", capabilities->driver);
     info->memory_bytes = capabilities->memory_bytes;
-    info->compute_units = capabilities->units_assumed ? 0 : capabilities->compute_units;
+    info->compute_units = capabilities->units_assumed ? 0
+                          : capabilities->threads     ? capabilities->threads
+                                                      : capabilities->compute_units;
     return true;
 }
 
 bool ridge_synchronize(ridge_device *device) {
-    return device_check(device, "ridge_synchronize") &&
-           work_wait(device->device, device->recorder, tensor_status());
+    if (!device_check(device, "ridge_synchronize"))
+        return false;
+    exports_collect(device);
+    return work_wait(device->device, device->recorder, tensor_status());
 }
 
 unsigned ridge_queue_count(const ridge_device *device) {
@@ -166,8 +189,17 @@ bool ridge_pool_clear_size(ridge_device *device, uint64_t bytes) {
            pool_clear_size(device->pool, bytes, tensor_status());
 }
 
+/* Whether the device is there, and no region is being timed. */
+static bool check_trace(ridge_device *device, const char *name) {
+    if (!device_check(device, name))
+        return false;
+    return !device->region ||
+           status_fail(tensor_status(), STATUS_USAGE,
+                       "%s: a region of %s is being timed: end it first", name, device->name);
+}
+
 bool ridge_trace_begin(ridge_device *device, const char *path) {
-    if (!device_check(device, "ridge_trace_begin"))
+    if (!check_trace(device, "ridge_trace_begin"))
         return false;
     if (!path)
         return tensor_null("ridge_trace_begin", "path");
@@ -183,7 +215,7 @@ bool ridge_trace_begin(ridge_device *device, const char *path) {
 }
 
 bool ridge_trace_end(ridge_device *device) {
-    if (!device_check(device, "ridge_trace_end"))
+    if (!check_trace(device, "ridge_trace_end"))
         return false;
     struct recorder *recorder = device->recorder ? device->recorder : device->paused;
     if (!recorder)
@@ -194,7 +226,7 @@ bool ridge_trace_end(ridge_device *device) {
 }
 
 bool ridge_trace_pause(ridge_device *device) {
-    if (!device_check(device, "ridge_trace_pause"))
+    if (!check_trace(device, "ridge_trace_pause"))
         return false;
     if (!device->recorder)
         return status_fail(tensor_status(), STATUS_USAGE, "%s %s", device->name,
@@ -207,7 +239,7 @@ bool ridge_trace_pause(ridge_device *device) {
 }
 
 bool ridge_trace_resume(ridge_device *device) {
-    if (!device_check(device, "ridge_trace_resume"))
+    if (!check_trace(device, "ridge_trace_resume"))
         return false;
     if (!device->paused)
         return status_fail(tensor_status(), STATUS_USAGE, "%s has no paused trace", device->name);

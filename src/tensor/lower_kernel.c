@@ -3,6 +3,7 @@
 
 #include "gen/random.h"
 #include "tensor/attention.h"
+#include "tensor/custom.h"
 #include "tensor/dual_gemm.h"
 #include "tensor/lower.h"
 
@@ -280,6 +281,15 @@ static bool lower_windows(struct lowering *lowering, const struct node *node,
     return kernel_portable(&work, device, &out->request, lowering->status);
 }
 
+static bool lower_custom(struct lowering *lowering, const struct node *node,
+                         const struct device_capabilities *device, struct lowered *out) {
+    const struct custom_call *call = (const struct custom_call *)(uintptr_t)node->parameters.seed;
+    struct custom_work work = {call->number, call->blocks, call->scalars};
+    out->flops = call->flops;
+    out->bytes = call->bytes ? call->bytes : inputs_bytes(lowering, node) + node_bytes(node);
+    return kernel_custom(&work, device, &out->request, lowering->status);
+}
+
 typedef bool lower_function(struct lowering *, const struct node *,
                             const struct device_capabilities *, struct lowered *);
 static lower_function *const functions[OP_COUNT] = {
@@ -304,6 +314,7 @@ static lower_function *const functions[OP_COUNT] = {
     [OP_SAMPLE] = lower_sample,
     [OP_UNFOLD] = lower_windows,
     [OP_FOLD] = lower_windows,
+    [OP_CUSTOM] = lower_custom,
 };
 
 /* Memory for a launch only. */

@@ -82,6 +82,8 @@ _Static_assert((int)STATUS_USAGE == (int)RIDGE_ERROR_USAGE &&
 
 bool storage_create(ridge_device *device, size_t bytes, struct storage **storage,
                     struct status *status) {
+    if (device->exports)
+        exports_collect(device);
     *storage = memory_allocate(1, sizeof **storage, status);
     if (!*storage)
         return false;
@@ -97,10 +99,22 @@ void storage_retain(struct storage *storage) {
     storage->users++;
 }
 
+/* Its owner may reuse the memory at once, so the work on it must be done. */
+static void release_foreign(struct storage *storage) {
+    struct device *device = storage->owner->device;
+    struct status ignored;
+    device->ops->finish(device, &ignored);
+    if (storage->release)
+        storage->release(storage->context);
+}
+
 void storage_release(struct storage *storage) {
     if (!storage || --storage->users > 0)
         return;
-    pool_release(storage->owner->pool, storage->block, storage->queue);
+    if (storage->foreign)
+        release_foreign(storage);
+    else
+        pool_release(storage->owner->pool, storage->block, storage->queue);
     memory_free(storage);
 }
 

@@ -23,6 +23,9 @@
 struct storage {
     ridge_device *owner;
     struct pool_block block;
+    bool foreign; /* memory of the caller, not of the pool */
+    void (*release)(void *context);
+    void *context;
     unsigned queue; /* last used on */
     unsigned users;
     uint64_t version; /* number of assignments to it */
@@ -68,6 +71,8 @@ struct ridge_device {
     struct kernel_store *kernels; /* loaded kernels by specification */
     struct plan_store *plans;     /* what single operations compile to, by signature */
     struct tape *tape;            /* eager operations since ridge_tape_begin(), or NULL */
+    struct region *region;        /* being timed, or NULL */
+    unsigned exports;             /* storages that other libraries hold */
 };
 
 /* ---- Failure: the thread's own status ----------------------------------------------------- */
@@ -113,6 +118,14 @@ void tensor_destroy(struct tensor *tensor);
 /* compile.c */
 struct compiled;
 void compiled_destroy(struct compiled *program);
+
+/* api_share.c */
+/* Releases what other libraries have given back, in whatever thread. */
+void exports_collect(ridge_device *device);
+
+/* api_region.c */
+struct region;
+void region_destroy(struct region *region); /* accepts NULL */
 
 /* optimizer.c */
 struct optimizer;

@@ -24,7 +24,7 @@ static bool can_be_captured(const struct run *run, uint32_t call) {
     unsigned class = replay->class[call];
     if (run_call_removed(run, call))
         return true;
-    return !replay->blocks[call] &&
+    return !replay->blocks[call] && !replay->source.model->call_loads[call] &&
            (class == CALL_LAUNCH || class == CALL_COPY || class == CALL_OTHER);
 }
 

@@ -48,7 +48,8 @@ static bool has(struct text name, const char *part) {
 }
 
 bool name_is_compilation(struct text name) {
-    if (has(name, "Compiled") || has(name, "compiled") || has(name, "Cache Lookup"))
+    if (has(name, "Compiled") || has(name, "compiled") || has(name, "Cache Lookup") ||
+        has(name, "/torchinductor_") || has(name, "eval_frame.py"))
         return false; /* it runs compiled code */
     return has(name, "compile") || has(name, "Compile") || has(name, "nvrtc") ||
            has(name, "inductor") || has(name, "dynamo");

@@ -37,6 +37,15 @@ static void check(const char *name, size_t ours, size_t theirs) {
 
 #define CHECK(member, type, of) check(#member, layout.member, offsetof(type, of))
 
+static void check_collector(struct cpython_layout layout) {
+#if PY_VERSION_HEX >= 0x03090000
+    check("collecting", layout.collecting,
+          offsetof(PyInterpreterState, gc) + offsetof(struct _gc_runtime_state, collecting));
+#else
+    check("collecting", layout.collecting, 0);
+#endif
+}
+
 static void check_objects(struct cpython_layout layout) {
     CHECK(type, PyObject, ob_type);
     CHECK(size, PyVarObject, ob_size);
@@ -138,6 +147,8 @@ static struct _Py_DebugOffsets fill_offsets(void) {
 #endif
     filled.runtime_state.interpreters_head = offsetof(_PyRuntimeState, interpreters.head);
     filled.interpreter_state.threads_head = offsetof(PyInterpreterState, threads.head);
+    filled.interpreter_state.gc = offsetof(PyInterpreterState, gc);
+    filled.gc.collecting = offsetof(struct _gc_runtime_state, collecting);
     filled.thread_state.next = offsetof(PyThreadState, next);
     filled.thread_state.current_frame = offsetof(PyThreadState, current_frame);
     filled.thread_state.thread_id = offsetof(PyThreadState, thread_id);
@@ -183,6 +194,7 @@ int main(void) {
         return 1;
     }
     check_objects(layout);
+    check_collector(layout);
     check_frames(layout);
     check_state(layout);
     return failed;

@@ -4,7 +4,8 @@
 #   BUILD=build [CC=cc] [SAN=...] tests/examples/run.sh     with the settings of that build
 #
 # Every examples/NAME.c is built through pkg-config, shared and static, and run on each device that
-# is usable here: it must print tests/examples/NAME.out (UPDATE=1 writes that anew). Checked besides:
+# is usable here: it must print tests/examples/NAME.out (UPDATE=1 writes that anew). The stand-in for Metal
+# runs a few of them, and all with FULL_METAL=1 (tests/long/examples). Checked besides:
 # what the library exports, that its names do not clash with a program's, the header as C++, the
 # trace of examples/trace.c, and that the guide's and the README's code and sessions are real. Ends
 # with `N passed, N failed, N skipped`.
@@ -66,22 +67,30 @@ run_example() {
     diff -u "$here/$name.out" "$scratch/printed"
 }
 
+# Compiling kernels for a CPU takes seconds, and a minute for the hundred of the transformer.
+takes_too_long() {
+    case $1-$2 in
+    train_transformer-opencl | train_transformer-metal) true ;;
+    custom_kernel-metal | forward-metal | image_pipeline-metal) false ;;
+    *-metal) [ -z "${FULL_METAL:-}" ] ;;
+    *) false ;;
+    esac
+}
+
 check_examples() {
     local source name
     for source in "$root"/examples/*.c; do
         name=$(basename "$source" .c)
         check "$name.c with the shared library" link "$scratch/$name" "$source" "$shared -lm"
         for device in $devices; do
-            # Compiling its hundred kernels for a CPU takes a minute.
-            case $name-$device in train_transformer-opencl | train_transformer-metal) continue ;; esac
-            check "$name on $device" run_example "$name" "$device"
+            takes_too_long "$name" "$device" || check "$name on $device" run_example "$name" "$device"
         done
         check "$name.c with the static library" link "$scratch/$name" "$source" "$static"
         check "$name of the static library" run_example "$name" cpu
     done
     check "rwkv with the shared library" link_folder "$scratch/rwkv" "$root/examples/rwkv" "$shared -lm"
     for device in $devices; do
-        check "rwkv on $device" run_example rwkv "$device"
+        takes_too_long rwkv "$device" || check "rwkv on $device" run_example rwkv "$device"
     done
     check "an unknown device is a failure" fails_with_message "$scratch/forward" nonsense
 }
@@ -135,6 +144,27 @@ works_from_cpp() {
 int main() { return ridge_device_list(nullptr, 0) > 0 ? 0 : 1; }' > "$scratch/header.cpp"
     c++ -std=c++11 -Wall -Wextra -Werror -pedantic ${SAN:+-fsanitize=$SAN} -o "$scratch/header" \
         "$scratch/header.cpp" $(pkg-config --cflags ridge) $shared && "$scratch/header"
+}
+
+# ridge.hpp: compiles without a warning, works, and calls every function of ridge.h.
+wrapper_works() {
+    $1 -std=c++11 -Wall -Wextra -Werror -pedantic ${SAN:+-fsanitize=$SAN} -o "$scratch/wrapper" \
+        "$here/wrapper.cpp" $(pkg-config --cflags ridge) $shared && "$scratch/wrapper" "$scratch/wrapper.gguf"
+}
+
+wrapper_is_complete() {
+    echo '#include <ridge.hpp>' | $1 -std=c++11 -x c++ -E -P $(pkg-config --cflags ridge) - |
+        sed -n '/^namespace ridge/,$p' | grep -o 'ridge_[a-z0-9_]*' | sort -u > "$scratch/called"
+    exported_names | comm -23 - "$scratch/called" | sed '/^ridge_error_/d' | tee "$scratch/missing"
+    [ -s "$scratch/called" ] && [ ! -s "$scratch/missing" ]
+}
+
+# Every function of the header has a heading of its own, and text below it.
+reference_is_complete() {
+    "$root/scripts/reference" > "$scratch/reference.md" &&
+        sed -n 's/^### //p' "$scratch/reference.md" | sort | diff "$scratch/declared" - &&
+        awk '/^### / { if (words == 0 && name) { print name; bad = 1 } name = $2; words = code = 0 }
+            /^```/ { code = !code; next } !code && !/^#/ && NF { words++ } END { exit bad }' "$scratch/reference.md"
 }
 
 # The kernels of examples/trace.c in the report, ranges, and the flops of the matrix product with its
@@ -213,6 +243,7 @@ fi
 
 check_examples
 check "the library exports what ridge.h declares" exports_the_header
+check "the reference has every function" reference_is_complete
 if [ "$(uname -s)" = Darwin ]; then
     skip "names of the static library are not hidden on macOS"
 else
@@ -221,6 +252,14 @@ fi
 check "the program in ridge.h" header_example_works
 if command -v c++ > /dev/null; then
     check "ridge.h in C++" works_from_cpp
+    for compiler in c++ clang++; do
+        if command -v $compiler > /dev/null; then
+            check "ridge.hpp with $compiler" wrapper_works $compiler
+        else
+            skip "there is no $compiler"
+        fi
+    done
+    check "ridge.hpp has every function of ridge.h" wrapper_is_complete c++
 else
     skip "there is no C++ compiler"
 fi

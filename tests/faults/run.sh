@@ -181,6 +181,8 @@ import-rocprof import -q --skip-invalid "$in/kernels.csv" -o file
 export-chrome export "$in/trace.ridge" --format chrome -o file
 export-perfetto export "$in/trace.ridge" --format perfetto -o file
 export-sqlite export "$in/trace.ridge" --format sqlite -o file
+export-parquet export "$in/trace.ridge" --format parquet -o file
+export-parquet-folder export "$in/trace.ridge" --format parquet -o folder/
 export-csv export "$in/trace.ridge" --format csv -o file
 COMMANDS
 echo "$passed passed, $failed failed"

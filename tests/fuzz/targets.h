@@ -15,6 +15,7 @@
     X(ablated_xctrace)                                                                             \
     X(ablated_xplane)                                                                              \
     X(folded)                                                                                      \
+    X(gecko)                                                                                       \
     X(gguf)                                                                                        \
     X(kineto)                                                                                      \
     X(lines)                                                                                       \
@@ -25,10 +26,12 @@
     X(perf_data)                                                                                   \
     X(perf_script)                                                                                 \
     X(perfetto)                                                                                    \
+    X(proton)                                                                                      \
     X(pstats)                                                                                      \
     X(report)                                                                                      \
     X(rocpd)                                                                                       \
     X(rocprof)                                                                                     \
+    X(rocprof_json)                                                                                \
     X(rpd)                                                                                         \
     X(runs)                                                                                        \
     X(safetensors)                                                                                 \

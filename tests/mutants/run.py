@@ -120,6 +120,7 @@ class Build:
         self.flags = os.environ["MUTANT_FLAGS"].split() + ["-O1", "-w", f"-I{HERE}"]
         self.traps = self.accepted(["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"])
         self.leaks = self.accepted(["-fsanitize=leak"])
+        self.address = self.accepted(["-fsanitize=address"])
         self.libraries = os.environ["MUTANT_LIBRARIES"].split()
         with open(os.path.join(HERE, "mutate.py"), "rb") as file:
             self.generator = file.read()
@@ -196,11 +197,13 @@ class Build:
         return found - known
 
     def compile(self, source):
-        text = self.text(source, source.sites) + f"/* {' '.join(self.traps)} */\n"
+        text = self.text(source, source.sites) + f"/* {' '.join(self.traps + self.address)} */\n"
         if self.get(source, ".built") == text:
             return
         path = self.put(source, ".c", text)
-        self.run([*self.compiler, *self.flags, *self.traps, "-c", "-o", path[:-2] + ".o", path])
+        command = [*self.compiler, *self.flags, *self.traps, "-c", path, "-o"]
+        self.run([*command, path[:-2] + ".o"])
+        self.run([*command, path[:-2] + ".address.o", *self.address])
         self.put(source, ".built", text)
 
     def run(self, command):
@@ -208,21 +211,22 @@ class Build:
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}\n{done.stderr}")
 
-    def objects(self, variable, sources):
+    def objects(self, variable, sources, ending=".o"):
         """The objects that the Makefile names, with ours in place of those that have mutants."""
         names = []
         for name in os.environ[variable].split():
             path = os.path.relpath(os.path.join(ROOT, name), self.project)
-            names.append(os.path.join(self.folder, path) if path[:-2] + ".c" in sources else name)
+            names.append(os.path.join(self.folder, path[:-2] + ending) if path[:-2] + ".c" in sources else name)
         return names
 
     def link(self, sources):
         switch = os.path.join(self.folder, "mutant.o")
         self.run([*self.compiler, *self.flags, "-c", "-o", switch, os.path.join(HERE, "mutant.c")])
-        programs = {"ridge": "MUTANT_RIDGE", "unit": "MUTANT_UNIT", "fuzz-driver": "MUTANT_FUZZ"}
-        for name, variable in programs.items():
-            self.run([*self.compiler, *self.leaks, "-o", os.path.join(self.folder, name), switch,
-                      *self.objects(variable, sources), *self.libraries])
+        self.run([*self.compiler, *self.leaks, "-o", os.path.join(self.folder, "ridge"), switch,
+                  *self.objects("MUTANT_RIDGE", sources), *self.libraries])
+        for name, variable in {"unit": "MUTANT_UNIT", "fuzz-driver": "MUTANT_FUZZ"}.items():
+            self.run([*self.compiler, *(self.address or self.leaks), "-o", os.path.join(self.folder, name), switch,
+                      *self.objects(variable, sources, ".address.o"), *self.libraries])
         for name in ("libridge-memory.so", "dependencies.mk"):
             if os.path.exists(os.path.join(self.project, name)):
                 shutil.copy(os.path.join(self.project, name), self.folder)
@@ -241,6 +245,7 @@ class Test:
     def __init__(self, name, command, folder, expected=None):
         self.name, self.command, self.folder, self.expected = name, command, folder, expected
         self.seconds, self.reached = 0.0, b""
+        self.sanitized = name.startswith(("unit ", "tests/fuzz"))  # their programs have the address sanitizer
 
 
 class Suite:
@@ -256,7 +261,9 @@ class Suite:
             LC_ALL="C", NO_COLOR="1", TZ="UTC", RIDGE=os.path.join(build.folder, "ridge"),
             TESTS=os.path.join(ROOT, "tests"), BUILD=build.folder, RIDGE_FIXTURES=absent, FIXTURES=absent,
             RIDGE_CACHE=os.path.join(build.folder, "cache"), RIDGE_PAGER="cat", PYTHONDONTWRITEBYTECODE="1",
-            MALLOC_PERTURB_="165", LSAN_OPTIONS="exitcode=99:print_suppressions=0")
+            FUZZ_COUNT="160", MALLOC_PERTURB_="165", LSAN_OPTIONS="exitcode=99:print_suppressions=0",
+            ASAN_OPTIONS="exitcode=99:allocator_may_return_null=1:hard_rss_limit_mb=8000:"
+                         f"detect_leaks={int(bool(build.leaks))}")
         self.tests = self.unit_tests() + self.scripts()
 
     def unit_tests(self):
@@ -307,7 +314,8 @@ class Suite:
         environment = {**self.environment, "TMPDIR": folder}
         if mutant:
             environment["RIDGE_MUTANT"] = mutant
-        memory = "" if "probe" in test.name else "-v 8000000"  # tests/probe sets limits of its own
+        # tests/probe sets limits of its own, and the address sanitizer reserves terabytes
+        memory = "" if "probe" in test.name or test.sanitized else "-v 8000000"
         limits = f"ulimit -t {math.ceil(limit)} {memory} -f 600000 -c 0; exec \"$@\""
         process = subprocess.Popen(
             ["bash", "-c", limits, "test", *test.command], env=environment, stdin=subprocess.DEVNULL,

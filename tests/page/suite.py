@@ -11,7 +11,7 @@ import traces
 
 RIDGE, GENERATE, FIXTURES, SCRATCH, PICTURES = sys.argv[1:6]
 CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "corpus", "traces")
-MILLION = int(os.environ.get("RIDGE_PAGE_EVENTS", "1000000"))
+MANY = int(os.environ.get("RIDGE_PAGE_EVENTS", "100000"))  # tests/long/page: a million
 KINDS_OF_EVENT = "activities calls ranges gaps samples counters memory states".split()
 
 tests = []
@@ -50,11 +50,11 @@ def made_trace(name, **options):
 
 
 def large_trace():
-    path = os.path.join(SCRATCH, "million.ridge")
+    path = os.path.join(SCRATCH, "many.ridge")
     if not os.path.exists(path):
         if not os.access(GENERATE, os.X_OK):
             raise Skip("the generator of large traces is not built")
-        subprocess.run([GENERATE, "ridge", str(MILLION), path], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([GENERATE, "ridge", str(MANY), path], check=True, stdout=subprocess.DEVNULL)
     return path
 
 

@@ -1,12 +1,16 @@
 /* Runs the unit tests and prints `N passed, N failed[, N skipped]`.
  *
  *   unit [--shard I/N] [WORD]   every Nth test from the Ith on; tests whose names contain WORD
+ *
+ * TIMES=1 prints the processor time of each test that takes 0.1 s or more, with that of its
+ * children.
  */
 #include "test.h"
 
 #include <dirent.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,6 +76,30 @@ const char *test_temporary(const char *suffix) {
     return p;
 }
 
+static double processor_seconds(void) {
+    double seconds = 0;
+    for (int i = 0; i < 2; i++) {
+        struct rusage usage;
+        getrusage(i == 0 ? RUSAGE_SELF : RUSAGE_CHILDREN, &usage);
+        seconds += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                   (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+    }
+    return seconds;
+}
+
+static void run_test(const struct test *test) {
+    double before = processor_seconds();
+    current_failed = false;
+    current_skip = NULL;
+    current_name = test->name;
+    test->run();
+    while (temporary_count > 0)
+        unlink(temporary[--temporary_count]);
+    double seconds = processor_seconds() - before;
+    if (seconds >= 0.1 && getenv("TIMES"))
+        printf("%.1f s of processor time: %s\n", seconds, test->name);
+}
+
 int main(int argc, char **argv) {
     size_t passed = 0, failed = 0, skipped = 0, shard = 1, shards = 1;
     if (argc > 2 && strcmp(argv[1], "--shard") == 0) {
@@ -85,12 +113,7 @@ int main(int argc, char **argv) {
     for (size_t i = shard - 1; i < test_count; i += shards) {
         if (argc > 1 && !strstr(tests[i].name, argv[1]))
             continue;
-        current_failed = false;
-        current_skip = NULL;
-        current_name = tests[i].name;
-        tests[i].run();
-        while (temporary_count > 0)
-            unlink(temporary[--temporary_count]);
+        run_test(&tests[i]);
         if (current_failed) {
             fprintf(stderr, "FAILED %s (%s)\n", tests[i].name, tests[i].file);
             failed++;

@@ -18,6 +18,9 @@ enum {
     ALIGNMENT = 64,
     COPY_SHARED = 4 << 20, /* copies of at least this size use the thread pool */
     COPY_UNIT = 512 << 10,
+    /* Sums are cut into parts for the number of threads, which changes their rounding; if that must
+     * not be, they are cut for this number, and at most so many threads run. */
+    DETERMINISTIC_UNITS = 16,
 };
 
 /* A list link. Aligned, so that the data after it is aligned. */
@@ -101,9 +104,22 @@ static bool cpu_probe(unsigned index, struct device_capabilities *capabilities,
 }
 
 static bool cpu_open(unsigned index, struct device **device, struct status *status) {
+    struct device_capabilities ignored;
+    return cpu_probe(index, &ignored, status) && device_cpu_open(0, false, device, status);
+}
+
+bool device_cpu_open(unsigned threads, bool deterministic, struct device **device,
+                     struct status *status) {
     struct device_capabilities capabilities;
-    if (!cpu_probe(index, &capabilities, status))
+    if (!machine_describe(&capabilities, status))
         return false;
+    if (threads > THREADS_MAX)
+        return status_fail(status, STATUS_USAGE, "%u threads; the maximum is %d", threads,
+                           THREADS_MAX);
+    if (threads > 0)
+        capabilities.compute_units = threads;
+    if (deterministic && capabilities.compute_units > DETERMINISTIC_UNITS)
+        capabilities.compute_units = DETERMINISTIC_UNITS;
     struct cpu_device *cpu = memory_allocate_aligned(sizeof *cpu, ALIGNMENT, status);
     if (!cpu)
         return false;
@@ -114,6 +130,11 @@ static bool cpu_open(unsigned index, struct device **device, struct status *stat
         return false;
     }
     capabilities.compute_units = thread_pool_threads(cpu->pool);
+    if (deterministic) {
+        capabilities.deterministic = true;
+        capabilities.threads = capabilities.compute_units;
+        capabilities.compute_units = DETERMINISTIC_UNITS;
+    }
     cpu->device = (struct device){.ops = &device_cpu, .capabilities = capabilities};
     cpu->owned.next = cpu->owned.before = &cpu->owned;
     *device = &cpu->device;

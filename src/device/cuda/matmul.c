@@ -403,7 +403,7 @@ static bool create_objects(struct cuda_device *cuda, struct cuda_matmul *matmul,
            create_layout(cuda, ab_type, &b, shape, shape->b_batch, &matmul->a, status) &&
            create_layout(cuda, ab_type, &a, shape, shape->a_batch, &matmul->b, status) &&
            create_layout(cuda, d_type, &d, shape, shape->d_batch, &matmul->d, status) &&
-           matmul_choose(cuda, matmul, 0, true, status);
+           matmul_choose(cuda, matmul, 0, !cuda->base.capabilities.deterministic, status);
 }
 
 static bool ready(struct cuda_device *cuda, struct status *status) {

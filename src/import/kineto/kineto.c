@@ -487,6 +487,8 @@ static const char *other_tool(const struct document *document) {
         return NULL;
     if (rows->onnx.used)
         return "ONNX Runtime";
+    if (rows->unitrace_events)
+        return "unitrace";
     if (rows->tensorflow.used)
         return "TensorFlow (timeline)";
     if (rows->proton_events && rows->proton_events == rows->kineto_events)
@@ -556,16 +558,6 @@ bool kineto_import(const struct input *input, const struct import_options *optio
 
 /* Explains JSON of other profiling tools. */
 static bool explain_other_json(const struct import_source *source, struct status *status) {
-    if (contains(source, "\"rocprofiler-sdk-tool\""))
-        return status_fail(status, STATUS_UNSUPPORTED,
-                           "is rocprofv3's own JSON, which ridge does not read; record again with "
-                           "rocprofv3 --output-format pftrace");
-    if (!contains(source, "\"ph\"") && contains(source, "\"frame\"") &&
-        contains(source, "\"metrics\"") && contains(source, "\"children\""))
-        return status_fail(status, STATUS_UNSUPPORTED,
-                           "is a call tree of Proton (Triton), totals without times; record again "
-                           "with proton -d trace (or start(data=\"trace\")) and pass the "
-                           ".chrome_trace file");
     if (contains(source, "\"nodes\"") && contains(source, "\"schema\""))
         return status_fail(status, STATUS_UNSUPPORTED,
                            "is an execution graph (PyTorch or Chakra) without times; record a "

@@ -87,6 +87,10 @@ static uint32_t find_queue(struct perfetto_import *import, int64_t gpu, uint64_t
     return entity_add(import, key, trace_write_queue(import->writer, &row));
 }
 
+uint32_t perfetto_gpu_queue(struct perfetto_import *import, int64_t gpu, uint64_t queue) {
+    return find_queue(import, gpu, 0, queue, 0);
+}
+
 static uint32_t find_thread(struct perfetto_import *import, uint64_t pid, int64_t tid) {
     uint64_t key = entity_key(TABLE_THREAD, pid, (uint64_t)tid, 0);
     uint32_t known = entity_find(import, key);

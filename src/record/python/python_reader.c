@@ -33,6 +33,7 @@ void python_code_destroy(struct python_code *code) {
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/elf.h"
+#include "trace/schema.h"
 
 enum {
     LOOK_INTERVAL_NS = 20000000,   /* of looking for an interpreter, or for a thread */
@@ -79,6 +80,7 @@ struct python_reader {
     size_t known_count, known_capacity;
     struct python_code **codes;
     size_t code_count, code_capacity;
+    uint32_t collector; /* index + 1 of the code that stands for the collector; 0: none yet */
     bool has_python;
     char reason[160];
     char window[WINDOW_BELOW + FRAME_BYTES];
@@ -615,8 +617,51 @@ static bool check_frame(struct python_reader *reader, struct process *process,
     } else if (process->layout.instruction == CPYTHON_UNIT_OFFSET) {
         offset *= 2;
     }
-    *frame = (struct python_frame){read->address, code->index, (int32_t)offset, read->is_entry};
+    *frame =
+        (struct python_frame){read->address, code->index, (int32_t)offset, read->is_entry, false};
     return offset >= -2 && offset < (int64_t)code->size;
+}
+
+/* ---- The collector ------------------------------------------------------------------------- */
+
+static bool is_collecting(const struct process *process) {
+    const struct cpython_layout *layout = &process->layout;
+    uint64_t interpreter;
+    int32_t collecting = 0;
+    return layout->collecting &&
+           read_word(process->pid, process->runtime + layout->interpreters, &interpreter) &&
+           read_memory(process->pid, &collecting, interpreter + layout->collecting,
+                       sizeof collecting) &&
+           collecting == 1;
+}
+
+static bool add_collector(struct python_reader *reader) {
+    struct status ignored;
+    if (reader->collector)
+        return true;
+    struct python_code *code = memory_allocate(1, sizeof *code, &ignored);
+    if (!code || !(code->name = text_copy(TEXT(STACK_COLLECTOR), &ignored)) ||
+        !(code->path = text_copy(TEXT(""), &ignored)) ||
+        !GROW(reader->codes, &reader->code_capacity, reader->code_count + 1, &ignored)) {
+        python_code_destroy(code);
+        return false;
+    }
+    reader->codes[reader->code_count++] = code;
+    reader->collector = (uint32_t)reader->code_count;
+    return true;
+}
+
+/* Only the thread with the GIL collects. A thread that runs without it is told apart by its native
+ * frames, in perf_stacks.c. */
+static void note_collector(struct python_reader *reader, const struct process *process,
+                           struct python_frame frames[PYTHON_READ_FRAMES_MAX], size_t *count) {
+    if (!*count || !is_collecting(process) || !add_collector(reader))
+        return;
+    if (*count == PYTHON_READ_FRAMES_MAX)
+        --*count;
+    memmove(frames + 1, frames, *count * sizeof *frames);
+    frames[0] = (struct python_frame){.code = reader->collector - 1, .is_collector = true};
+    ++*count;
 }
 
 enum python_read python_reader_read(struct python_reader *reader, pid_t pid, pid_t tid,
@@ -640,6 +685,7 @@ enum python_read python_reader_read(struct python_reader *reader, pid_t pid, pid
     for (size_t i = 0; i < *count; i++)
         if (!check_frame(reader, process, &read[i], &frames[i]))
             return PYTHON_READ_FAILED;
+    note_collector(reader, process, frames, count);
     return *count ? PYTHON_READ : PYTHON_READ_NONE;
 }
 #else

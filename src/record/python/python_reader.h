@@ -30,6 +30,7 @@ struct python_frame {
     uint32_t code;  /* index of the reader's codes */
     int32_t offset; /* of the instruction, in bytes */
     bool is_entry;  /* C code called it: the interpreter's loop begins here */
+    bool is_collector;
 };
 
 struct python_reader;

@@ -72,7 +72,7 @@ extern "C" __global__ void pointer_chase(const int *next, int *out, int steps) {
 
 
 def main():
-    module = cupy.RawModule(code=SOURCE)
+    module = cupy.RawModule(code=SOURCE, options=("-lineinfo",))
     n = 1 << 26
     a, b = cupy.ones(n, cupy.float32), cupy.empty(n, cupy.float32)
     side = 8192

@@ -176,3 +176,39 @@ TEST(a_device_of_a_known_name_has_the_attainable_share_of_its_published_peaks) {
     CHECK(is(&stage.limits[nameless], DEVICE_LIMIT_MEMORY, 5300e9 * 0.88, LIMIT_PUBLISHED));
     stage_finish(&stage);
 }
+
+/* The newest row of the same major version that is not newer. */
+TEST(stated_rates_follow_the_compute_capability) {
+    static const struct {
+        uint32_t major, minor;
+        double f32, ratio;
+    } cases[] = {
+        {4, 0, 0, 0},     {5, 0, 256, 0}, {5, 3, 256, 0},  {6, 0, 128, 0},  {6, 1, 256, 0},
+        {6, 2, 256, 0},   {7, 0, 128, 0}, {7, 5, 128, 0},  {8, 0, 128, 8},  {8, 5, 128, 8},
+        {8, 6, 256, 2},   {8, 7, 256, 2}, {8, 9, 256, 2},  {9, 0, 256, 8},  {0, 9, 0, 0},
+        {10, 0, 256, 16}, {11, 0, 0, 0},  {12, 0, 256, 2}, {12, 1, 256, 2}, {0, 0, 0, 0},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        double stated = limits_stated_f32(cases[i].major, cases[i].minor, 3, 1000000000);
+        if (stated != cases[i].f32 * 3e9 ||
+            limits_matrix_ratio(cases[i].major, cases[i].minor) != cases[i].ratio)
+            test_failed(__FILE__, __LINE__, "%u.%u: %g, matrix units %g times as fast",
+                        cases[i].major, cases[i].minor, stated,
+                        limits_matrix_ratio(cases[i].major, cases[i].minor));
+    }
+}
+
+TEST(a_measured_limit_of_zero_or_of_words_is_none) {
+    static const char *const values[] = {"0", "0.000", "-5", "", "fast", "1e", "0.0001"};
+    for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
+        struct stage stage;
+        build_begin(&stage.build);
+        uint32_t device = add_device(&stage, "odd.gpu", "NVIDIA H200");
+        meta(&stage, "roof.odd.gpu.memory_copy", values[i]);
+        if (!stage_find(&stage, NULL))
+            return;
+        if (stage.limits[device].source[DEVICE_LIMIT_MEMORY] != LIMIT_STATED)
+            test_failed(__FILE__, __LINE__, "\"%s\" is taken for a limit", values[i]);
+        stage_finish(&stage);
+    }
+}

@@ -86,6 +86,61 @@ TEST(what_runs_inside_the_loader_is_the_inputs) {
     scene_finish(&played);
 }
 
+static void loads_inside_an_iterator(struct scene *scene, int step) {
+    (void)step;
+    int64_t start = scene->host;
+    scene_range(scene, RANGE_ANNOTATION, "dataloader.py(703): __next__", 3 * MS);
+    layers(scene, 100 * US);
+    scene_annotate(scene, "pt_utils.py(117): __next__", start);
+}
+
+TEST(an_iterator_that_also_computes_is_not_the_loader) {
+    struct scene_report played = play(loads_inside_an_iterator);
+    REQUIRE(played.ok);
+    const struct finding *first = &played.report.verdict.findings[0];
+    CHECK(first->kind == FINDING_INPUT_PIPELINE);
+    CHECK(contains(first->summary, "dataloader.py(703): __next__"));
+    scene_finish(&played);
+}
+
+static void runs_generated_code(struct scene *scene, int step) {
+    (void)step;
+    int64_t start = scene->host;
+    for (int i = 0; i < 4; i++) {
+        scene_host_code(scene, 900 * US);
+        scene_kernel(scene, GEMM, 100 * US, 1000);
+    }
+    scene_annotate(scene, "/tmp/torchinductor_user/ov/cov463qhi2m2kw6ldmzzijfv5t3.py(88): call",
+                   start);
+}
+
+TEST(code_that_torch_compile_generated_is_not_quoted) {
+    struct scene_report played = play(runs_generated_code);
+    REQUIRE(played.ok);
+    const struct finding *host = find(&played.report.verdict, FINDING_HOST_BOUND);
+    REQUIRE(host);
+    CHECK(contains(host->summary, "the code that torch.compile generated"));
+    CHECK(!contains(host->fixes[0].words, "torchinductor"));
+    scene_finish(&played);
+}
+
+TEST(time_before_the_first_activity_is_named) {
+    struct scene scene;
+    scene_begin(&scene);
+    scene_call(&scene, CALL_OTHER, "cudaGetDevice", 1000, 0);
+    scene_range(&scene, RANGE_ANNOTATION, "preprocess", 300 * MS);
+    static const char *const names[] = {GEMM, ADD, RELU, F32_GEMM}; /* in no periodic order */
+    for (uint32_t i = 0, random = 1; i < 40; i++, random = random * 1103515245 + 12345)
+        scene_kernel(&scene, names[random >> 30], 2 * MS, 1000);
+    scene_sync(&scene, "cudaDeviceSynchronize");
+    struct scene_report played = scene_report(&scene);
+    REQUIRE(played.ok);
+    const struct verdict *verdict = &played.report.verdict;
+    CHECK(contains(verdict->caution, "passes before its first activity, most of it in preprocess"));
+    CHECK(contains(verdict->manager, "has work in only 2"));
+    scene_finish(&played);
+}
+
 #define LIGHTNING "[pl][profile][_TrainingEpochLoop].train_dataloader_next"
 
 static void loads_as_lightning_does(struct scene *scene, int step) {

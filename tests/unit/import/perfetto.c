@@ -492,3 +492,280 @@ TEST(times_out_of_range_and_negative_durations_are_refused) {
         CHECK_INT(status.message[0] == 0, rows[i].valid);
     }
 }
+
+/* ---- AMD's tools ---- */
+
+struct annotation {
+    const char *name, *text; /* text NULL: the number */
+    uint64_t number;
+};
+
+static void put_rocm_slice(struct buffer *file, uint64_t track, uint64_t start, uint64_t end,
+                           const char *category, const char *name,
+                           const struct annotation *annotations, size_t count) {
+    struct packet packet = begin_packet(file, 1, start, 0);
+    size_t event = protobuf_begin(file, PACKET_TRACK_EVENT);
+    protobuf_put_integer(file, EVENT_TYPE, TYPE_BEGIN);
+    protobuf_put_integer(file, EVENT_TRACK, track);
+    protobuf_put_text(file, EVENT_CATEGORY, text_of(category));
+    protobuf_put_text(file, EVENT_NAME, text_of(name));
+    for (size_t i = 0; i < count; i++) {
+        size_t annotation = protobuf_begin(file, EVENT_ANNOTATION);
+        protobuf_put_text(file, ANNOTATION_NAME, text_of(annotations[i].name));
+        if (annotations[i].text)
+            protobuf_put_text(file, ANNOTATION_STRING, text_of(annotations[i].text));
+        else
+            protobuf_put_integer(file, ANNOTATION_UINT, annotations[i].number);
+        protobuf_end(file, annotation);
+    }
+    protobuf_end(file, event);
+    end_packet(packet);
+    put_event(file, 1, end, 0, TYPE_END, track, 0);
+}
+
+static void put_track(struct buffer *file, uint64_t track, const char *name) {
+    struct packet packet = begin_packet(file, 1, 0, 0);
+    size_t descriptor = protobuf_begin(file, PACKET_TRACK);
+    protobuf_put_integer(file, TRACK_UUID, track);
+    protobuf_put_text(file, TRACK_NAME, text_of(name));
+    protobuf_end(file, descriptor);
+    end_packet(packet);
+}
+
+TEST(slices_of_rocprofv3_become_calls_kernels_and_copies) {
+    struct buffer file = {0};
+    struct status status;
+    static const struct annotation call[] = {{"corr_id", NULL, 7}},
+                                   kernel[] = {{"corr_id", NULL, 7},
+                                               {"agent", NULL, 4},
+                                               {"queue", NULL, 2},
+                                               {"group_segment_size", NULL, 512},
+                                               {"workgroup_size", NULL, 64},
+                                               {"grid_size", NULL, 1000}},
+                                   copy[] = {{"src_agent", NULL, 0},
+                                             {"dst_agent", NULL, 4},
+                                             {"copy_bytes", NULL, 4096}};
+    put_thread(&file, 9, 42, 43, "main");
+    put_track(&file, 10, "COMPUTE AGENT [4] QUEUE [0] (GPU)");
+    put_rocm_slice(&file, 9, 1000, 1010, "hip_api", "hipLaunchKernel", call, ARRAY_COUNT(call));
+    put_rocm_slice(&file, 9, 900, 2000, "marker_api", "step", NULL, 0);
+    put_rocm_slice(&file, 10, 1100, 1300, "kernel_dispatch", "gemm", kernel, ARRAY_COUNT(kernel));
+    put_rocm_slice(&file, 11, 1400, 1500, "memory_copy", "MEMORY_COPY_HOST_TO_DEVICE", copy,
+                   ARRAY_COUNT(copy));
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    REQUIRE(trace->call.count == 1 && trace->activity.count == 2 && trace->range.count == 1);
+    CHECK_INT(trace->call.class[0], CALL_LAUNCH);
+    CHECK_INT(trace->call.correlation[0], 7);
+    CHECK_INT(trace->thread.tid[trace->call.thread[0]], 43);
+    CHECK_INT(trace->activity.duration[0], 200);
+    CHECK_INT(trace->activity.correlation[0], 7);
+    CHECK_INT(trace->activity.grid_x[0], 16);
+    CHECK_INT(trace->activity.block_x[0], 64);
+    CHECK_INT(trace->activity.shared_dynamic[0], 512);
+    CHECK_STRING(name_at(trace, trace->device.label[trace->queue.device[trace->activity.queue[0]]]),
+                 "4");
+    CHECK_INT(trace->activity.kind[1], ACTIVITY_COPY);
+    CHECK_INT(trace->activity.direction[1], COPY_HTOD);
+    CHECK_INT(trace->activity.bytes[1], 4096);
+    trace_close(trace);
+}
+
+TEST(slices_of_rocprofiler_systems_have_their_device_in_the_name_of_the_track) {
+    struct buffer file = {0};
+    struct status status;
+    static const struct annotation kernel[] = {{"dispatch_id", NULL, 1},
+                                               {"workgroup_size", "(16,16,1)", 0},
+                                               {"grid_size", "(1024,512,1)", 0}};
+    put_track(&file, 10, "GPU Kernel Dispatch [3] Queue 1");
+    put_rocm_slice(&file, 10, 1100, 1300, "rocm_kernel_dispatch", "gemm", kernel,
+                   ARRAY_COUNT(kernel));
+    put_rocm_slice(&file, 12, 1400, 1500, "rocm_hip_stream", "grouped", kernel,
+                   ARRAY_COUNT(kernel));
+    put_rocm_slice(&file, 13, 1400, 1500, "host", "main()", NULL, 0);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    REQUIRE(trace->activity.count == 2 && trace->range.count == 1);
+    CHECK_STRING(name_at(trace, trace->device.label[trace->queue.device[trace->activity.queue[0]]]),
+                 "3");
+    CHECK_INT(trace->activity.grid_x[0], 64);
+    CHECK_INT(trace->activity.grid_y[0], 32);
+    CHECK_INT(trace->activity.block_y[0], 16);
+    trace_close(trace);
+}
+
+/* ---- the system ---- */
+
+static void put_switch(struct buffer *file, uint64_t time, uint64_t from, uint64_t state,
+                       uint64_t to, const char *name) {
+    size_t event = protobuf_begin(file, 2);
+    protobuf_put_integer(file, 1, time);
+    size_t sched = protobuf_begin(file, 4);
+    protobuf_put_integer(file, 2, from);
+    protobuf_put_integer(file, 4, state);
+    protobuf_put_text(file, 5, text_of(name));
+    protobuf_put_integer(file, 6, to);
+    protobuf_end(file, sched);
+    protobuf_end(file, event);
+}
+
+static void put_wakeup(struct buffer *file, uint64_t time, uint64_t tid) {
+    size_t event = protobuf_begin(file, 2);
+    protobuf_put_integer(file, 1, time);
+    size_t sched = protobuf_begin(file, 20);
+    protobuf_put_integer(file, 2, tid);
+    protobuf_end(file, sched);
+    protobuf_end(file, event);
+}
+
+static void put_process_tree(struct buffer *file) {
+    struct packet packet = begin_packet(file, 1, 0, 0);
+    size_t tree = protobuf_begin(file, PACKET_PROCESS_TREE);
+    size_t process = protobuf_begin(file, 1);
+    protobuf_put_integer(file, 1, 40);
+    protobuf_put_text(file, 3, TEXT("train"));
+    protobuf_end(file, process);
+    size_t thread = protobuf_begin(file, 2);
+    protobuf_put_integer(file, 1, 41);
+    protobuf_put_text(file, 2, TEXT("loader"));
+    protobuf_put_integer(file, 3, 40);
+    protobuf_end(file, thread);
+    protobuf_end(file, tree);
+    end_packet(packet);
+}
+
+/* Thread 41 runs on CPU 0, blocks, is woken, waits and goes on on CPU 1, whose bundle comes first.
+ */
+TEST(switches_of_all_processors_become_states_of_threads) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t bundle = protobuf_begin(&file, PACKET_FTRACE);
+    protobuf_put_integer(&file, 1, 1);
+    put_switch(&file, 1500, 0, 0, 41, "loader");
+    put_switch(&file, 1800, 41, 0, 0, "swapper/1");
+    protobuf_end(&file, bundle);
+    end_packet(packet);
+    packet = begin_packet(&file, 1, 0, 0);
+    bundle = protobuf_begin(&file, PACKET_FTRACE);
+    put_switch(&file, 1000, 0, 0, 41, "loader");
+    put_switch(&file, 1200, 41, 1, 0, "swapper/0");
+    put_wakeup(&file, 1450, 41);
+    protobuf_end(&file, bundle);
+    end_packet(packet);
+    put_process_tree(&file);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    static const struct {
+        int64_t start, duration;
+        enum thread_state state;
+        uint32_t processor;
+    } want[] = {{1000, 200, STATE_RUNNING, 0},
+                {1200, 250, STATE_BLOCKED, 0},
+                {1450, 50, STATE_READY, 0},
+                {1500, 300, STATE_RUNNING, 1}};
+    REQUIRE(trace->state.count == ARRAY_COUNT(want));
+    for (size_t i = 0; i < ARRAY_COUNT(want); i++) {
+        CHECK_INT(trace->state.start[i], want[i].start);
+        CHECK_INT(trace->state.duration[i], want[i].duration);
+        CHECK_INT(trace->state.state[i], want[i].state);
+        CHECK_INT(trace->state.processor[i], want[i].processor);
+    }
+    uint32_t thread = trace->state.thread[0];
+    CHECK_STRING(name_at(trace, trace->thread.name[thread]), "loader");
+    CHECK_INT(trace->process.pid[trace->thread.process[thread]], 40);
+    CHECK_STRING(name_at(trace, trace->process.name[trace->thread.process[thread]]), "train");
+    trace_close(trace);
+}
+
+static void put_packed(struct buffer *file, uint32_t field, const char *bytes, size_t length) {
+    protobuf_put_text(file, field, (struct text){bytes, length});
+}
+
+TEST(compact_switches_have_differences_of_times_and_indexes_of_names) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t bundle = protobuf_begin(&file, PACKET_FTRACE);
+    protobuf_put_integer(&file, 1, 3);
+    size_t compact = protobuf_begin(&file, 4);
+    protobuf_put_text(&file, 5, TEXT("idle"));
+    protobuf_put_text(&file, 5, TEXT("work"));
+    put_packed(&file, 1, "\x64\x0a\x05", 3); /* 100, 110, 115 */
+    put_packed(&file, 2, "\x01\x00\x01", 3);
+    put_packed(&file, 3, "\x07\x08\x00", 3);
+    put_packed(&file, 6, "\x01\x01\x00", 3);
+    protobuf_end(&file, compact);
+    protobuf_end(&file, bundle);
+    end_packet(packet);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    REQUIRE(trace->state.count == 2);
+    CHECK_INT(trace->state.start[0], 100);
+    CHECK_INT(trace->state.duration[0], 10);
+    CHECK_INT(trace->thread.tid[trace->state.thread[0]], 7);
+    CHECK_INT(trace->state.duration[1], 5);
+    CHECK_INT(trace->thread.tid[trace->state.thread[1]], 8);
+    CHECK_STRING(name_at(trace, trace->thread.name[trace->state.thread[1]]), "work");
+    trace_close(trace);
+}
+
+static void put_pair(struct buffer *file, uint32_t kind, uint64_t id, uint32_t field,
+                     uint64_t value, uint32_t other_field, uint64_t other) {
+    size_t entry = protobuf_begin(file, kind);
+    protobuf_put_integer(file, 1, id);
+    protobuf_put_integer(file, field, value);
+    if (other_field)
+        protobuf_put_integer(file, other_field, other);
+    protobuf_end(file, entry);
+}
+
+static void put_sample(struct buffer *file, uint64_t time, uint64_t callstack) {
+    struct packet packet = begin_packet(file, 1, time, 0);
+    size_t sample = protobuf_begin(file, PACKET_PERF_SAMPLE);
+    protobuf_put_integer(file, 2, 40);
+    protobuf_put_integer(file, 3, 41);
+    protobuf_put_integer(file, 4, callstack);
+    protobuf_end(file, sample);
+    end_packet(packet);
+}
+
+TEST(cpu_samples_have_interned_frames_and_the_median_interval) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t interned = protobuf_begin(&file, PACKET_INTERNED);
+    size_t name = protobuf_begin(&file, 5);
+    protobuf_put_integer(&file, 1, 1);
+    protobuf_put_text(&file, 2, TEXT("main"));
+    protobuf_end(&file, name);
+    put_pair(&file, 6, 1, 2, 1, 3, 9);    /* main in the mapping */
+    put_pair(&file, 6, 2, 3, 9, 4, 0x1f); /* an address in it */
+    put_pair(&file, 7, 5, 2, 1, 2, 2);    /* main, then the address */
+    size_t path = protobuf_begin(&file, 17);
+    protobuf_put_integer(&file, 1, 4);
+    protobuf_put_text(&file, 2, TEXT("app"));
+    protobuf_end(&file, path);
+    put_pair(&file, 19, 9, 7, 4, 0, 0);
+    protobuf_end(&file, interned);
+    end_packet(packet);
+    put_sample(&file, 1000, 5);
+    put_sample(&file, 3000, 5);
+    put_sample(&file, 4000, 77); /* unknown */
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    REQUIRE(trace->sample.count == 2);
+    CHECK_INT(trace->sample.time[0], 1000);
+    CHECK_INT(trace->sample.weight[0], 2000);
+    uint32_t leaf = trace->sample.stack[0];
+    CHECK_STRING(name_at(trace, trace->stack.function[leaf]), "0x1f");
+    CHECK_STRING(name_at(trace, trace->stack.module[leaf]), "/app");
+    CHECK_STRING(name_at(trace, trace->stack.function[trace->stack.parent[leaf]]), "main");
+    CHECK_INT(trace->thread.tid[trace->sample.thread[0]], 41);
+    trace_close(trace);
+}

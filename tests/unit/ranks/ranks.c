@@ -8,8 +8,11 @@
 #include "base/memory.h"
 #include "base/min_max.h"
 #include "ranks/cause.h"
+#include "ranks/findings.h"
+#include "ranks/path.h"
 #include "ranks/ranks.h"
 #include "ranks/replay.h"
+#include "trace/writer.h"
 
 /* ---- the generator ---- */
 
@@ -184,6 +187,89 @@ TEST(clocks_of_hosts_are_within_their_bound) {
             check_clocks(&job, &plan, &truth);
             job_finish(&job);
         }
+}
+
+/* The rank as a trace whose rows are in no order: a collective is a kernel with its arguments. */
+static void write_rank(const struct job *job, const struct plan *plan, unsigned number, int fd) {
+    const struct rank *rank = &job->ranks[number];
+    struct status status = {0};
+    struct trace_writer *writer = trace_writer_create(
+        fd, &(struct trace_writer_options){.session = number + 1, .writer = 1, .level = 1},
+        &status);
+    REQUIRE(writer);
+    trace_writer_meta_integer(writer, META_RANK, number);
+    trace_writer_meta_integer(writer, META_WORLD_SIZE, plan->ranks);
+    trace_writer_meta(writer, META_HOST, job_text(job, rank->host));
+    uint32_t process = trace_write_process(writer, &(struct row_process){.pid = 100 + number});
+    uint32_t device = trace_write_device(writer, &(struct row_device){.index = number});
+    uint32_t queue =
+        trace_write_queue(writer, &(struct row_queue){.device = device, .process = process});
+    uint32_t kernel = trace_writer_string(writer, TEXT("gemm"));
+    uint32_t reduce = trace_writer_string(writer, TEXT("ncclDevKernel_AllReduce_Sum_f32"));
+    size_t prime = 7919, count = rank->event_count; /* far more than the events of a rank */
+    for (size_t i = 0; i < count; i++) {
+        const struct rank_event *event = &rank->events[i * prime % count];
+        char detail[200];
+        snprintf(detail, sizeof detail,
+                 "{\"Collective name\":\"allreduce\",\"dtype\":\"Byte\",\"In msg nelems\":%llu,"
+                 "\"Out msg nelems\":%llu,\"Group size\":%u,\"Process Group Name\":\"0\",\"Seq\":"
+                 "%llu}",
+                 (unsigned long long)event->bytes, (unsigned long long)event->bytes, plan->ranks,
+                 (unsigned long long)event->sequence);
+        trace_write_activity(
+            writer, &(struct row_activity){.start = event->start,
+                                           .duration = event->end - event->start,
+                                           .queue = queue,
+                                           .name = reduce,
+                                           .detail = trace_writer_string(writer, text_of(detail))});
+        trace_write_activity(writer, &(struct row_activity){.start = event->start - 500000,
+                                                            .duration = 400000,
+                                                            .queue = queue,
+                                                            .name = kernel});
+    }
+    CHECK_OK(trace_writer_finish(writer, &status), status);
+    trace_writer_destroy(writer);
+}
+
+/* Ranks are read last to first. */
+static void read_ranks(const struct job *from, const struct plan *plan, struct job *to) {
+    struct status status = {0};
+    for (unsigned r = plan->ranks; r > 0; r--) {
+        struct trace *trace;
+        FILE *file = tmpfile();
+        REQUIRE(file);
+        write_rank(from, plan, r - 1, fileno(file));
+        CHECK_OK(trace_open_fd(fileno(file), "rank", &trace, &status), status);
+        CHECK_OK(job_add(to, trace, "rank", &status), status);
+        trace_close(trace);
+        fclose(file);
+    }
+    CHECK_OK(job_join(to, &status), status);
+}
+
+TEST(clocks_are_within_their_bound_though_rows_are_reordered_and_lost) {
+    static const unsigned sizes[] = {2, 16, 128, 512};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct plan plan = small;
+        struct job planned = {0}, job = {0};
+        struct truth truth = {0};
+        plan.ranks = sizes[i];
+        plan.hosts = MIN(sizes[i], 8);
+        plan.offset_max = 5e8;
+        plan.drift_max = 1e-4;
+        plan.jitter = 200000;
+        plan.loss = 20;
+        plan.seed = 300 + i;
+        generate(&plan, &planned, &truth);
+        read_ranks(&planned, &plan, &job);
+        CHECK_INT(job.rank_count, plan.ranks);
+        for (size_t c = 1; c < job.clock_count; c++)
+            CHECK_INT(job.clocks[c].state, CLOCK_SOLVED);
+        CHECK((job.matched + job.partial) * 10 >= job.events * 9);
+        check_clocks(&job, &plan, &truth);
+        job_finish(&planned);
+        job_finish(&job);
+    }
 }
 
 TEST(the_bound_of_a_clock_is_as_narrow_as_the_collectives) {
@@ -429,6 +515,46 @@ TEST(a_straggler_costs_what_it_is_late) {
     job_finish(&job);
 }
 
+TEST(the_critical_path_goes_through_the_late_rank) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    struct status status = {0};
+    struct job_path path;
+    plan.jitter = 0;
+    plan.straggler = 2;
+    plan.late = 500000;
+    join(&plan, &job, &truth);
+    CHECK_OK(job_path_find(&job, &path, &status), status);
+    CHECK_INT(path.own[2], 29 * 1500000);
+    CHECK_INT(path.transfer, 29 * 100000);
+    CHECK_INT(path.own[0] + path.own[1] + path.own[3] + path.unmatched, 0);
+    CHECK_INT(path.length, truth.length);
+    job_path_finish(&path);
+    job_finish(&job);
+}
+
+TEST(the_critical_path_is_as_long_as_the_job) {
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct plan plan = small;
+        struct job job = {0};
+        struct truth truth = {0};
+        struct status status = {0};
+        struct job_path path;
+        plan.ranks = 2 + (unsigned)seed;
+        plan.jitter = 300000;
+        plan.seed = seed;
+        join(&plan, &job, &truth);
+        CHECK_OK(job_path_find(&job, &path, &status), status);
+        int64_t sum = path.transfer + path.unmatched;
+        for (unsigned r = 0; r < plan.ranks; r++)
+            sum += path.own[r];
+        CHECK_INT(sum, truth.length);
+        job_path_finish(&path);
+        job_finish(&job);
+    }
+}
+
 TEST(faster_communication_shortens_the_transfers) {
     struct plan plan = small;
     struct job job = {0};
@@ -477,21 +603,310 @@ TEST(a_late_rank_is_explained_by_what_it_does_more) {
         for (unsigned r = 0; r < 4; r++) {
             add_part(&job, r,
                      (struct rank_part){PART_RUNNING, named(&job, "forward"), 0, 0, false, false,
-                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29});
+                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29, 0, 0});
             add_part(&job, r,
                      (struct rank_part){PART_RUNNING, named(&job, "norm"), 0, 0, false, false,
-                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29});
+                                        r == 1 && kind == 1 ? 44000000 : 29000000, 29, 0, 0});
         }
         add_part(&job, 1,
                  (struct rank_part){PART_RUNNING, named(&job, "extra"), named(&job, "a.py:7"), 0,
-                                    false, kind == 2, kind == 1 ? 0 : 14500000, 29});
+                                    false, kind == 2, kind == 1 ? 0 : 14500000, 29, 0, 0});
         if (kind == 3)
             job.ranks[1].parts[2].is_input = true;
         struct rank_cause cause = cause_of(&job, 1);
-        static const enum late_kind expected[] = {LATE_MORE_WORK, LATE_SLOWER, LATE_COLLECTOR,
+        static const enum late_kind expected[] = {LATE_MORE_WORK, LATE_LONGER, LATE_COLLECTOR,
                                                   LATE_INPUT};
         CHECK_INT(cause.kind, expected[kind]);
         CHECK_INT(cause.excess, 29 * 500000);
         job_finish(&job);
     }
+}
+
+/* ---- findings ---- */
+
+/* Ranks with a program each: computing, collectives and messages, in simulated time. */
+struct script {
+    struct job *job;
+    int64_t now[16];
+};
+
+static void begin_script(struct script *script, struct job *job, unsigned ranks,
+                         unsigned per_host) {
+    struct status status = {0};
+    *script = (struct script){.job = job};
+    named(job, "");
+    job->ranks = memory_allocate(ranks, sizeof *job->ranks, &status);
+    REQUIRE(job->ranks);
+    job->rank_count = job->rank_capacity = ranks;
+    for (unsigned r = 0; r < ranks; r++) {
+        char host[32];
+        snprintf(host, sizeof host, "host%u", r / per_host);
+        job->ranks[r] = (struct rank){.number = r,
+                                      .local = -1,
+                                      .world = ranks,
+                                      .host = named(job, host),
+                                      .has_device = true,
+                                      .device = named(job, "NVIDIA H100 80GB HBM3"),
+                                      .span = {INT64_MAX, INT64_MIN}};
+        script->now[r] = 1000000000;
+    }
+}
+
+static void compute(struct script *script, unsigned rank, int64_t time) {
+    struct status status = {0};
+    CHECK(intervals_add(&script->job->ranks[rank].compute, script->now[rank],
+                        script->now[rank] + time, &status));
+    script->now[rank] += time;
+}
+
+static void join_in(struct script *script, unsigned rank, struct rank_event event, int64_t end) {
+    struct status status = {0};
+    struct rank *of = &script->job->ranks[rank];
+    event.start = script->now[rank];
+    event.end = end;
+    event.is_device = true;
+    event.collective = NO_COLLECTIVE;
+    add_event(of, event);
+    CHECK(intervals_add(&of->communication, event.start, end, &status));
+    of->span.start = MIN(of->span.start, event.start);
+    of->span.end = MAX(of->span.end, end);
+    script->now[rank] = end;
+}
+
+/* Ranks first, first + stride, ...: the transfer begins when the last has come. */
+static void collective(struct script *script, const char *operation, const char *group,
+                       unsigned first, unsigned stride, unsigned count, uint64_t bytes,
+                       int64_t transfer) {
+    int64_t last = 0;
+    for (unsigned i = 0; i < count; i++)
+        last = MAX(last, script->now[first + i * stride]);
+    for (unsigned i = 0; i < count; i++)
+        join_in(script, first + i * stride,
+                (struct rank_event){.bytes = bytes,
+                                    .operation = named(script->job, operation),
+                                    .group = named(script->job, group),
+                                    .group_size = count,
+                                    .group_rank = (int32_t)i,
+                                    .root = -1,
+                                    .peer = -1},
+                last + transfer);
+}
+
+/* The sender goes on at once. */
+static void message(struct script *script, unsigned from, unsigned to, uint64_t bytes,
+                    int64_t transfer) {
+    struct rank_event event = {.bytes = bytes,
+                               .group = named(script->job, "stages"),
+                               .group_size = (uint32_t)script->job->rank_count,
+                               .root = -1};
+    int64_t sent = script->now[from], end = MAX(sent, script->now[to]) + transfer;
+    event.operation = named(script->job, "send");
+    event.group_rank = (int32_t)from;
+    event.peer = (int32_t)to;
+    join_in(script, from, event, sent + 1);
+    event.operation = named(script->job, "recv");
+    event.group_rank = (int32_t)to;
+    event.peer = (int32_t)from;
+    join_in(script, to, event, end);
+}
+
+static struct job_finding judged(struct job *job, enum job_finding_kind kind) {
+    struct status status = {0};
+    struct job_findings findings;
+    struct job_finding found = {.cost = -1};
+    for (size_t r = 0; r < job->rank_count; r++) {
+        intervals_sort(&job->ranks[r].communication);
+        CHECK(intervals_subtract(&job->ranks[r].communication, &job->ranks[r].compute,
+                                 &job->ranks[r].exposed, &status));
+    }
+    CHECK_OK(job_join(job, &status), status);
+    CHECK_OK(job_findings_build(&findings, job, &status), status);
+    for (size_t i = 0; i < findings.count; i++)
+        if (findings.list[i].kind == kind)
+            found = findings.list[i];
+    job_findings_finish(&findings);
+    return found;
+}
+
+enum { MS = 1000000, STEPS = 6 };
+
+/* GPipe: all micro-batches forward, then all backward, twice as long; then an all-reduce. */
+static void run_pipeline(struct script *script, unsigned stages, unsigned batches,
+                         const int64_t *forward) {
+    for (unsigned b = 0; b < batches; b++)
+        for (unsigned s = 0; s < stages; s++) {
+            compute(script, s, forward[s]);
+            if (s + 1 < stages)
+                message(script, s, s + 1, 4096, 1000);
+        }
+    for (unsigned b = 0; b < batches; b++)
+        for (unsigned s = stages; s > 0; s--) {
+            compute(script, s - 1, 2 * forward[s - 1]);
+            if (s > 1)
+                message(script, s - 1, s - 2, 4096, 1000);
+        }
+    collective(script, "allreduce", "world", 0, 1, stages, 1024, 1000);
+}
+
+TEST(bubbles_of_a_pipeline_are_those_of_its_schedule) {
+    static const int64_t forward[] = {MS, MS, MS, MS};
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 4);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    for (unsigned i = 0; i < STEPS; i++)
+        run_pipeline(&script, 4, 8, forward);
+    struct job_finding found = judged(&job, JOB_PIPELINE);
+    /* (stages - 1) * (forward + backward) of (stages - 1 + batches) * (forward + backward) */
+    CHECK_INT(found.stages, 4);
+    CHECK(fabs((double)found.cost / (STEPS * 9.0 * MS) - 1) < 0.02);
+    CHECK(fabs((double)(found.warm_up + found.steady + found.drain) / (STEPS * 9.0 * MS) - 1) <
+          0.02);
+    CHECK(found.warm_up > 0 && found.drain > found.warm_up);
+    job_finish(&job);
+}
+
+TEST(a_stage_with_more_work_is_an_imbalance) {
+    static const int64_t forward[] = {MS, 2 * MS, MS, MS};
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 4);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    for (unsigned i = 0; i < STEPS; i++)
+        run_pipeline(&script, 4, 8, forward);
+    struct job_finding found = judged(&job, JOB_STAGES);
+    CHECK_INT(found.rank, 1);
+    CHECK(fabs(found.ratio - 1.6) < 0.02); /* 2 of a mean of 1.25 */
+    /* 8 * 2 * 3 + 9 ms before; 11 * 1.25 * 3 after */
+    CHECK(fabs((double)found.cost / STEPS / MS - (57 - 41.25)) < 0.5);
+    job_finish(&job);
+}
+
+TEST(experts_with_more_tokens_are_an_imbalance) {
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 4);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    for (unsigned i = 0; i < STEPS * 2; i++) {
+        collective(&script, "alltoall", "experts", 0, 1, 4, 2048, 1000);
+        for (unsigned r = 0; r < 4; r++)
+            compute(&script, r, r == i % 4 ? 5 * MS : MS);
+        collective(&script, "alltoall", "experts", 0, 1, 4, 2048, 1000);
+        collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    }
+    struct job_finding found = judged(&job, JOB_EXPERTS);
+    CHECK(fabs((double)found.cost / (STEPS * 2 * 3.0 * MS) - 1) < 0.02); /* 5 ms, mean 2 ms */
+    job_finish(&job);
+}
+
+TEST(a_host_whose_ranks_are_all_slower_is_named) {
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 8, 4);
+    collective(&script, "allreduce", "world", 0, 1, 8, 1024, 1000);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned r = 0; r < 8; r++)
+            compute(&script, r, r >= 4 ? 12 * MS : 10 * MS);
+        collective(&script, "allreduce", "world", 0, 1, 8, 1024, 1000);
+    }
+    struct job_finding found = judged(&job, JOB_SLOW_HOST);
+    CHECK(text_is(job_text(&job, found.host), "host1"));
+    CHECK(fabs((double)found.cost / (STEPS * 2.0 * MS) - 1) < 0.01);
+    job_finish(&job);
+}
+
+TEST(a_group_that_transfers_slower_has_a_slow_link) {
+    struct job job = {0};
+    struct script script;
+    static const char *const groups[] = {"dp0", "dp1", "dp2", "dp3"};
+    begin_script(&script, &job, 8, 8);
+    collective(&script, "allreduce", "world", 0, 1, 8, 1024, 1000);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned r = 0; r < 8; r++)
+            compute(&script, r, 10 * MS);
+        for (unsigned g = 0; g < 4; g++)
+            collective(&script, "allreduce", groups[g], g, 4, 2, 64 << 20, g == 2 ? 4 * MS : MS);
+        collective(&script, "allreduce", "world", 0, 1, 8, 1024, 1000);
+    }
+    struct job_finding found = judged(&job, JOB_SLOW_LINK);
+    CHECK(text_is(job_text(&job, found.group), "dp2"));
+    CHECK(fabs(found.ratio - 4) < 0.01);
+    CHECK(fabs((double)found.cost / (STEPS * 3.0 * MS) - 1) < 0.01);
+    job_finish(&job);
+}
+
+TEST(transfers_far_below_the_limit_of_the_links_are_named) {
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 4);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned r = 0; r < 4; r++)
+            compute(&script, r, 10 * MS);
+        /* 1.5 * 100 MB in 10 ms: 15 GB/s of 450 GB/s */
+        collective(&script, "allreduce", "world", 0, 1, 4, 100000000, 10 * MS);
+    }
+    struct job_finding found = judged(&job, JOB_LINK_LIMIT);
+    CHECK(fabs(found.rate / 15e9 - 1) < 0.01);
+    CHECK(fabs(found.typical_rate - 450e9) < 1);
+    CHECK(fabs((double)found.cost / (STEPS * 10.0 * MS * (1 - 15.0 / 360)) - 1) < 0.01);
+    job_finish(&job);
+}
+
+TEST(groups_with_much_traffic_belong_inside_hosts) {
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 2);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned r = 0; r < 4; r++)
+            compute(&script, r, 10 * MS);
+        /* tensor parallel over hosts: 8 times 100 MB at 10 GB/s; data parallel inside: 100 GB/s */
+        for (unsigned k = 0; k < 8; k++) {
+            collective(&script, "allreduce", "tp0", 0, 2, 2, 100000000, 10 * MS);
+            collective(&script, "allreduce", "tp1", 1, 2, 2, 100000000, 10 * MS);
+        }
+        collective(&script, "allreduce", "dp0", 0, 1, 2, 100000000, MS);
+        collective(&script, "allreduce", "dp1", 2, 1, 2, 100000000, MS);
+        collective(&script, "allreduce", "world", 0, 1, 4, 1024, 1000);
+    }
+    struct job_finding found = judged(&job, JOB_TOPOLOGY);
+    CHECK(fabs(found.ratio - 8) < 0.01);
+    CHECK(fabs((double)found.cost / (STEPS * (81.0 - 18.0) * MS) - 1) < 0.01);
+    job_finish(&job);
+}
+
+TEST(transfers_that_nothing_hides_could_overlap) {
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 4);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1024, 3 * MS);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned r = 0; r < 4; r++)
+            compute(&script, r, 10 * MS);
+        collective(&script, "allreduce", "world", 0, 1, 4, 1024, 3 * MS);
+    }
+    struct job_finding found = judged(&job, JOB_OVERLAP);
+    CHECK_INT(found.cost, STEPS * 3 * MS);
+    CHECK_INT(judged(&(struct job){0}, JOB_OVERLAP).cost, -1);
+    job_finish(&job);
+}
+
+TEST(many_small_collectives_in_a_step_are_named) {
+    struct job job = {0};
+    struct script script;
+    begin_script(&script, &job, 4, 4);
+    collective(&script, "allreduce", "world", 0, 1, 4, 1 << 21, 3 * MS);
+    for (unsigned i = 0; i < STEPS; i++) {
+        for (unsigned k = 0; k < 10; k++) {
+            for (unsigned r = 0; r < 4; r++)
+                compute(&script, r, MS);
+            collective(&script, "allreduce", "norms", 0, 1, 4, 256, MS);
+        }
+        collective(&script, "allreduce", "world", 0, 1, 4, 1 << 21, 3 * MS);
+    }
+    struct job_finding found = judged(&job, JOB_SMALL_MESSAGES);
+    CHECK(fabs(found.count - 10) < 2);
+    CHECK(fabs((double)found.cost / (STEPS * 9.0 * MS) - 1) < 0.2);
+    job_finish(&job);
 }
