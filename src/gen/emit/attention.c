@@ -105,7 +105,7 @@ bool source_attention(const struct attention_work *work, const struct device_cap
                                "attention: no kernel has this result on this device");
     } else if (work->queries <= FEW_QUERIES)
         plan_queries(work, device, request);
-    else if (!ATTENTION_ON_MATRIX_UNITS || !attention_tensor_plan(work, device, request))
+    else if (!attention_tensor_plan(work, device, request))
         plan_tiles(work, device, request);
     union {
         float f32;

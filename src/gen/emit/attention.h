@@ -27,8 +27,6 @@ enum attention_choice {
 };
 
 enum { ATTENTION_SCALARS = 21 };
-/* Whether the matrix units are used where they can be: not before the kernels have run on a GPU. */
-enum { ATTENTION_ON_MATRIX_UNITS = 0 };
 
 /* The macros of the work and of attention.cl. */
 void attention_macros(struct buffer *out, const struct kernel_spec *spec);

@@ -17,7 +17,8 @@
 
 extern const unsigned char embedded_attention_tensor_cl[];
 
-enum { TENSOR_VECTOR = 8, TENSOR_WIDTH_MAX = 256 };
+/* Wider heads need more registers than there are. */
+enum { TENSOR_VECTOR = 8, TENSOR_WIDTH_MAX = 128 };
 
 static int32_t padded(int64_t width) {
     return (int32_t)(divide_up(width, 16) * 16);
@@ -40,20 +41,10 @@ static uint32_t shared_bytes(const struct kernel_spec *spec) {
 
 /* The sums of a warp's rows, the scores and the operands have to fit into 255 registers. */
 static void choose_tiles(const struct attention_work *work, int32_t *choices) {
-    int32_t width = padded(work->width);
-    choices[ATTENTION_THREADS] = 128;
-    if (work->result == ATTENTION_OUTPUT) {
-        choices[ATTENTION_LANES] = width <= 128 ? 2 : 1;
-        choices[ATTENTION_TILE] = width <= 128 ? 64 : 32;
-    } else if (work->result == ATTENTION_DQ) {
-        choices[ATTENTION_LANES] = width <= 128 ? 2 : 1;
-        choices[ATTENTION_TILE] = width <= 64 ? 64 : 32;
-    } else {
-        choices[ATTENTION_LANES] = width <= 64 ? 2 : 1;
-        choices[ATTENTION_TILE] = width <= 128 ? 32 : 16;
-        if (width > 64)
-            choices[ATTENTION_THREADS] = 256;
-    }
+    bool wide = padded(work->width) > 64, keys = work->result == ATTENTION_DKV;
+    choices[ATTENTION_LANES] = keys && wide ? 1 : 2;
+    choices[ATTENTION_THREADS] = keys && wide ? 256 : 128;
+    choices[ATTENTION_TILE] = keys || (work->result == ATTENTION_DQ && wide) ? 32 : 64;
 }
 
 /* Blocks: a tile of queries, or for DKV of keys, of a head each. */
@@ -95,7 +86,7 @@ static bool set_choices(const struct attention_work *work, const struct device_c
 bool kernel_attention_fits(const struct attention_work *work,
                            const struct device_capabilities *device) {
     struct kernel_spec spec = {.family = KERNEL_ATTENTION};
-    return ATTENTION_ON_MATRIX_UNITS && set_choices(work, device, &spec);
+    return set_choices(work, device, &spec);
 }
 
 bool attention_tensor_plan(const struct attention_work *work,

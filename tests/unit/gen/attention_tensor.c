@@ -393,10 +393,15 @@ TEST(attention_on_matrix_units_hides_keys) {
     check(work);
 }
 
-TEST(attention_on_matrix_units_takes_wide_heads) {
-    if (!can_run())
-        return;
-    struct attention_work work = work_of(RIDGE_F16, 1, 1, 1, 20, 40, 256);
-    work.causal = true;
-    check(work);
+TEST(attention_of_wide_heads_does_not_use_matrix_units) {
+    struct device_capabilities device = gpu();
+    struct attention_work wide = work_of(RIDGE_F16, 1, 1, 1, 20, 40, 256);
+    struct attention_work fits = work_of(RIDGE_F16, 1, 1, 1, 20, 40, 128);
+    CHECK(!kernel_attention_fits(&wide, &device));
+    CHECK(kernel_attention_fits(&fits, &device));
+    fits.scale = -1;
+    CHECK(!kernel_attention_fits(&fits, &device));
+    fits.scale = 1;
+    device.major = 7;
+    CHECK(!kernel_attention_fits(&fits, &device));
 }
