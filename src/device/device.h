@@ -68,7 +68,9 @@ struct device_memory {
 
 /* ---- Code ------------------------------------------------------------------------------- */
 
-/* Native kernels run on a thread pool: every thread calls the function with the same call. */
+/* Native kernels run on a thread pool: threads call the function with the same call. All units must
+ * be taken by native_take(): thread 0 is the only one that is certain to be there before a
+ * native_barrier(). */
 struct thread_pool;
 struct native_call {
     void *const *buffers; /* offsets applied */
