@@ -363,17 +363,26 @@ static bool find_usual(const struct turn_finder *finder, const struct timed_call
     return counts != NULL;
 }
 
-/* How often a name comes with a stack, and when last. */
+/* How often a name comes with a stack; its last place among these calls, and the longest distance
+ * between two of its places. */
 struct name_use {
-    uint64_t count, last;
+    uint64_t count, last, apart;
 };
 
-/* Of the names among the calls with that stack: the rarest that still comes often and to the end,
- * since an instruction may use one kernel several times, and the first iterations may also load
- * modules or allocate. */
+/* A name that comes in every iteration comes to the end, and often or at even distances; the first
+ * iterations may also load modules or allocate. */
+static bool comes_always(const struct name_use *use, uint64_t most, uint64_t all) {
+    enum { OFTEN = 8, END = 4, EVEN = 4, MIN_EVEN = 8 };
+    if (use->last <= all - all / END)
+        return false;
+    return use->count >= most / OFTEN ||
+           (use->count >= MIN_EVEN && use->apart <= EVEN * all / use->count);
+}
+
+/* Of the names among the calls with that stack: the rarest that always comes, since an instruction
+ * may use one kernel several times. */
 static bool find_repeated(struct turn_finder *finder, const struct timed_call *calls, size_t count,
                           const uint32_t *names, uint32_t stack, struct status *status) {
-    enum { OFTEN = 8, END = 4 }; /* an eighth of the most frequent one; in the last quarter */
     const struct trace *trace = finder->model->trace;
     struct name_use *uses = memory_allocate(trace->strings.count + 1, sizeof *uses, status);
     uint64_t most = 0, least = UINT64_MAX, all = 0;
@@ -387,9 +396,9 @@ static bool find_repeated(struct turn_finder *finder, const struct timed_call *c
                 continue;
             if (pass == 0) {
                 most = ++use->count > most ? use->count : most;
-                use->last = ++all;
-            } else if (use->count >= most / OFTEN && use->count < least &&
-                       use->last > all - all / END) {
+                use->apart = ++all - use->last > use->apart ? all - use->last : use->apart;
+                use->last = all;
+            } else if (use->count < least && comes_always(use, most, all)) {
                 least = use->count;
                 finder->repeated = names[calls[i].call];
             }
@@ -444,7 +453,7 @@ static bool is_one_stack(const struct loop_turns *turns, uint64_t repeats) {
         all += turns->list[i].calls;
         largest = turns->list[i].calls > largest ? turns->list[i].calls : largest;
     }
-    return turns->count > 1 && 2 * largest > all && repeats >= 3 * turns->count;
+    return turns->count > 1 && 4 * largest > 3 * all && repeats > turns->count;
 }
 
 static bool find_turns(struct turn_finder *finder, const struct timed_call *calls, size_t count,
