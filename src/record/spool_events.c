@@ -59,7 +59,13 @@ bool spool_handle_kernel(const struct spool_origin *origin, const struct spool_k
         .shared_dynamic = kernel->shared_dynamic,
         .bytes = BYTES_UNKNOWN,
         .graph = kernel->graph,
+        .captured_by = kernel->captured_by,
     };
+    if (kernel->head.bytes >= sizeof(struct spool_kernel_work)) {
+        const struct spool_kernel_work *work = (const void *)kernel;
+        row.bytes = work->bytes ? work->bytes : BYTES_UNKNOWN;
+        row.flops = work->flops;
+    }
     if (!find_queue(origin, kernel->device, kernel->context, kernel->stream, &row.queue))
         return false;
     rows->kernels++;
@@ -95,6 +101,7 @@ bool spool_handle_copy(const struct spool_origin *origin, const struct spool_cop
         .from_memory = copy->from_memory < MEMORY_KINDS ? copy->from_memory : MEMORY_UNKNOWN,
         .to_memory = copy->to_memory < MEMORY_KINDS ? copy->to_memory : MEMORY_UNKNOWN,
         .graph = copy->graph,
+        .captured_by = copy->captured_by,
     };
     if (!find_queue(origin, copy->device, copy->context, copy->stream, &row.queue))
         return false;

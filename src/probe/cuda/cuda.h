@@ -35,6 +35,8 @@ void cuda_put_meta_int(const char *key, int64_t number);
 
 bool cuda_subscribe(struct status *status);
 bool cuda_is_subscribed(void);
+/* Records nodes instead of whole graphs once XLA is loaded, see cuda_subscriber.c. */
+void cuda_graphs_poll(void);
 /* The recorder has stopped: disables all records and callbacks, so that they cost nothing. */
 void cuda_unsubscribe(void);
 
@@ -108,6 +110,17 @@ void cuda_put_wait(struct spool_lane *lane, const struct cuda_ordering *call);
 void cuda_new_streams_reported(bool reported);
 /* A stream or a context was created: handles may be reused, so cached ids are invalid. */
 void cuda_stream_created(void);
+
+/* ---- Nodes of graphs --------------------------------------------------------------------- */
+
+/* A node was created, or cloned from another, by the call with this correlation id (0: by a call
+ * that is not recorded). */
+void cuda_node_created(const struct cupti_resource_data *data, uint32_t correlation);
+void cuda_node_cloned(const struct cupti_resource_data *data);
+/* The correlation id of the call that created the node or its original; 0: unknown. */
+uint32_t cuda_node_captured_by(uint64_t node);
+/* The number of nodes of a graph that is launched; 0: unknown. */
+uint32_t cuda_graph_nodes(uint32_t graph);
 
 /* ---- Devices ----------------------------------------------------------------------------- */
 

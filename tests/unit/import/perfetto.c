@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "rows.h"
 
+#include <math.h>
 #include <zlib.h>
 
 #include "base/output.h"
@@ -493,6 +494,140 @@ TEST(times_out_of_range_and_negative_durations_are_refused) {
     }
 }
 
+static void put_annotation(struct buffer *file, const char *name, uint32_t field, uint64_t bits) {
+    size_t annotation = protobuf_begin(file, EVENT_ANNOTATION);
+    protobuf_put_text(file, ANNOTATION_NAME, text_of(name));
+    if (field == ANNOTATION_DOUBLE)
+        protobuf_put_fixed64(file, field, bits);
+    else
+        protobuf_put_integer(file, field, bits);
+    protobuf_end(file, annotation);
+}
+
+static void put_annotation_text(struct buffer *file, const char *name, const char *text) {
+    size_t annotation = protobuf_begin(file, EVENT_ANNOTATION);
+    protobuf_put_text(file, ANNOTATION_NAME, text_of(name));
+    protobuf_put_text(file, ANNOTATION_STRING, text_of(text));
+    protobuf_end(file, annotation);
+}
+
+TEST(annotations_of_every_type_become_json) {
+    static const double numbers[] = {0.25, INFINITY};
+    struct buffer file = {0};
+    struct status status;
+    uint64_t bits[2];
+    memcpy(bits, numbers, sizeof bits);
+    put_thread(&file, 9, 42, 43, "worker");
+    struct packet packet = begin_packet(&file, 1, 1000, 0);
+    size_t event = protobuf_begin(&file, PACKET_TRACK_EVENT);
+    protobuf_put_integer(&file, EVENT_TYPE, TYPE_INSTANT);
+    protobuf_put_integer(&file, EVENT_TRACK, 9);
+    protobuf_put_text(&file, EVENT_NAME, TEXT("annotated"));
+    put_annotation(&file, "yes", ANNOTATION_BOOL, 1);
+    put_annotation(&file, "no", ANNOTATION_BOOL, 0);
+    put_annotation(&file, "large", ANNOTATION_UINT, UINT64_MAX);
+    put_annotation(&file, "negative", ANNOTATION_INT, (uint64_t)-7);
+    put_annotation(&file, "part", ANNOTATION_DOUBLE, bits[0]);
+    put_annotation(&file, "endless", ANNOTATION_DOUBLE, bits[1]);
+    put_annotation_text(&file, "quoted", "a\"b\\c");
+    put_annotation_text(&file, "broken", "x\x01\xFFy\xC3\xA9");
+    protobuf_end(&file, event);
+    end_packet(packet);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK_INT(trace->mark.count, 1);
+    CHECK(text_is(trace_text(trace, trace->mark.detail[0]),
+                  "{\"yes\":true,\"no\":false,\"large\":18446744073709551615,\"negative\":-7,"
+                  "\"part\":0.25,\"endless\":null,\"quoted\":\"a\\\"b\\\\c\","
+                  "\"broken\":\"x\\u0001\xEF\xBF\xBDy\xC3\xA9\"}"));
+    trace_close(trace);
+}
+
+/* A complete event of Chromium's older format: 30 us from its phase, in place of a type. */
+static void put_legacy(struct buffer *file, uint64_t time, uint64_t phase, uint64_t duration_us) {
+    struct packet packet = begin_packet(file, 1, time, 0);
+    size_t event = protobuf_begin(file, PACKET_TRACK_EVENT);
+    size_t legacy = protobuf_begin(file, EVENT_LEGACY);
+    protobuf_put_integer(file, LEGACY_NAME_ID, 3);
+    protobuf_put_integer(file, LEGACY_PHASE, phase);
+    protobuf_put_integer(file, LEGACY_DURATION_US, duration_us);
+    protobuf_end(file, legacy);
+    protobuf_end(file, event);
+    end_packet(packet);
+}
+
+static void put_default_track(struct buffer *file, uint64_t track) {
+    struct packet packet = begin_packet(file, 1, 0, 0);
+    size_t defaults = protobuf_begin(file, PACKET_DEFAULTS);
+    size_t event = protobuf_begin(file, PACKET_TRACK_EVENT);
+    protobuf_put_integer(file, EVENT_TRACK, track);
+    protobuf_end(file, event);
+    protobuf_end(file, defaults);
+    end_packet(packet);
+}
+
+TEST(events_without_a_track_take_the_default_and_old_ones_are_ranges) {
+    struct buffer file = {0};
+    struct status status;
+    put_thread(&file, 9, 42, 43, "worker");
+    put_names(&file, 1, 3, "old", true);
+    put_default_track(&file, 9);
+    put_legacy(&file, 1000, 'X', 30);
+    put_legacy(&file, 2000, 'Q', 30); /* of no kind that is known */
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK_INT(trace->range.count, 1);
+    CHECK_INT(trace->range.start[0], 1000);
+    CHECK_INT(trace->range.duration[0], 30000);
+    CHECK_STRING(name_at(trace, trace->range.name[0]), "old");
+    CHECK_INT(trace->thread.tid[trace->range.thread[0]], 43);
+    trace_close(trace);
+}
+
+/* Times in microseconds since the packet that describes the thread, and absolute ones. */
+TEST(times_in_events_are_microseconds_behind_the_last_one) {
+    static const struct {
+        uint32_t field;
+        uint64_t us;
+        int64_t time;
+    } events[] = {{EVENT_DELTA_US, 5, 105000},
+                  {EVENT_DELTA_US, 7, 112000},
+                  {EVENT_ABSOLUTE_US, 300, 300000},
+                  {EVENT_DELTA_US, 1, 113000}};
+    struct buffer file = {0};
+    struct status status;
+    put_thread(&file, 9, 42, 43, "worker");
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t thread = protobuf_begin(&file, PACKET_THREAD);
+    protobuf_put_integer(&file, THREAD_REFERENCE_US, 100);
+    protobuf_end(&file, thread);
+    end_packet(packet);
+    for (size_t i = 0; i < ARRAY_COUNT(events); i++) {
+        packet = begin_packet(&file, 1, 0, 0);
+        size_t event = protobuf_begin(&file, PACKET_TRACK_EVENT);
+        protobuf_put_integer(&file, EVENT_TYPE, TYPE_INSTANT);
+        protobuf_put_integer(&file, EVENT_TRACK, 9);
+        protobuf_put_integer(&file, events[i].field, events[i].us);
+        protobuf_end(&file, event);
+        end_packet(packet);
+    }
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK_INT(trace->mark.count, ARRAY_COUNT(events));
+    for (size_t i = 0; i < ARRAY_COUNT(events); i++)
+        CHECK_INT(trace->mark.time[i], events[i].time);
+    trace_close(trace);
+}
+
 /* ---- AMD's tools ---- */
 
 struct annotation {
@@ -593,5 +728,179 @@ TEST(slices_of_rocprofiler_systems_have_their_device_in_the_name_of_the_track) {
     CHECK_INT(trace->activity.grid_x[0], 64);
     CHECK_INT(trace->activity.grid_y[0], 32);
     CHECK_INT(trace->activity.block_y[0], 16);
+    trace_close(trace);
+}
+
+/* ---- the system ---- */
+
+static void put_switch(struct buffer *file, uint64_t time, uint64_t from, uint64_t state,
+                       uint64_t to, const char *name) {
+    size_t event = protobuf_begin(file, 2);
+    protobuf_put_integer(file, 1, time);
+    size_t sched = protobuf_begin(file, 4);
+    protobuf_put_integer(file, 2, from);
+    protobuf_put_integer(file, 4, state);
+    protobuf_put_text(file, 5, text_of(name));
+    protobuf_put_integer(file, 6, to);
+    protobuf_end(file, sched);
+    protobuf_end(file, event);
+}
+
+static void put_wakeup(struct buffer *file, uint64_t time, uint64_t tid) {
+    size_t event = protobuf_begin(file, 2);
+    protobuf_put_integer(file, 1, time);
+    size_t sched = protobuf_begin(file, 20);
+    protobuf_put_integer(file, 2, tid);
+    protobuf_end(file, sched);
+    protobuf_end(file, event);
+}
+
+static void put_process_tree(struct buffer *file) {
+    struct packet packet = begin_packet(file, 1, 0, 0);
+    size_t tree = protobuf_begin(file, PACKET_PROCESS_TREE);
+    size_t process = protobuf_begin(file, 1);
+    protobuf_put_integer(file, 1, 40);
+    protobuf_put_text(file, 3, TEXT("train"));
+    protobuf_end(file, process);
+    size_t thread = protobuf_begin(file, 2);
+    protobuf_put_integer(file, 1, 41);
+    protobuf_put_text(file, 2, TEXT("loader"));
+    protobuf_put_integer(file, 3, 40);
+    protobuf_end(file, thread);
+    protobuf_end(file, tree);
+    end_packet(packet);
+}
+
+/* Thread 41 runs on CPU 0, blocks, is woken, waits and goes on on CPU 1, whose bundle comes first.
+ */
+TEST(switches_of_all_processors_become_states_of_threads) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t bundle = protobuf_begin(&file, PACKET_FTRACE);
+    protobuf_put_integer(&file, 1, 1);
+    put_switch(&file, 1500, 0, 0, 41, "loader");
+    put_switch(&file, 1800, 41, 0, 0, "swapper/1");
+    protobuf_end(&file, bundle);
+    end_packet(packet);
+    packet = begin_packet(&file, 1, 0, 0);
+    bundle = protobuf_begin(&file, PACKET_FTRACE);
+    put_switch(&file, 1000, 0, 0, 41, "loader");
+    put_switch(&file, 1200, 41, 1, 0, "swapper/0");
+    put_wakeup(&file, 1450, 41);
+    protobuf_end(&file, bundle);
+    end_packet(packet);
+    put_process_tree(&file);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    static const struct {
+        int64_t start, duration;
+        enum thread_state state;
+        uint32_t processor;
+    } want[] = {{1000, 200, STATE_RUNNING, 0},
+                {1200, 250, STATE_BLOCKED, 0},
+                {1450, 50, STATE_READY, 0},
+                {1500, 300, STATE_RUNNING, 1}};
+    REQUIRE(trace->state.count == ARRAY_COUNT(want));
+    for (size_t i = 0; i < ARRAY_COUNT(want); i++) {
+        CHECK_INT(trace->state.start[i], want[i].start);
+        CHECK_INT(trace->state.duration[i], want[i].duration);
+        CHECK_INT(trace->state.state[i], want[i].state);
+        CHECK_INT(trace->state.processor[i], want[i].processor);
+    }
+    uint32_t thread = trace->state.thread[0];
+    CHECK_STRING(name_at(trace, trace->thread.name[thread]), "loader");
+    CHECK_INT(trace->process.pid[trace->thread.process[thread]], 40);
+    CHECK_STRING(name_at(trace, trace->process.name[trace->thread.process[thread]]), "train");
+    trace_close(trace);
+}
+
+static void put_packed(struct buffer *file, uint32_t field, const char *bytes, size_t length) {
+    protobuf_put_text(file, field, (struct text){bytes, length});
+}
+
+TEST(compact_switches_have_differences_of_times_and_indexes_of_names) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t bundle = protobuf_begin(&file, PACKET_FTRACE);
+    protobuf_put_integer(&file, 1, 3);
+    size_t compact = protobuf_begin(&file, 4);
+    protobuf_put_text(&file, 5, TEXT("idle"));
+    protobuf_put_text(&file, 5, TEXT("work"));
+    put_packed(&file, 1, "\x64\x0a\x05", 3); /* 100, 110, 115 */
+    put_packed(&file, 2, "\x01\x00\x01", 3);
+    put_packed(&file, 3, "\x07\x08\x00", 3);
+    put_packed(&file, 6, "\x01\x01\x00", 3);
+    protobuf_end(&file, compact);
+    protobuf_end(&file, bundle);
+    end_packet(packet);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    REQUIRE(trace->state.count == 2);
+    CHECK_INT(trace->state.start[0], 100);
+    CHECK_INT(trace->state.duration[0], 10);
+    CHECK_INT(trace->thread.tid[trace->state.thread[0]], 7);
+    CHECK_INT(trace->state.duration[1], 5);
+    CHECK_INT(trace->thread.tid[trace->state.thread[1]], 8);
+    CHECK_STRING(name_at(trace, trace->thread.name[trace->state.thread[1]]), "work");
+    trace_close(trace);
+}
+
+static void put_pair(struct buffer *file, uint32_t kind, uint64_t id, uint32_t field,
+                     uint64_t value, uint32_t other_field, uint64_t other) {
+    size_t entry = protobuf_begin(file, kind);
+    protobuf_put_integer(file, 1, id);
+    protobuf_put_integer(file, field, value);
+    if (other_field)
+        protobuf_put_integer(file, other_field, other);
+    protobuf_end(file, entry);
+}
+
+static void put_sample(struct buffer *file, uint64_t time, uint64_t callstack) {
+    struct packet packet = begin_packet(file, 1, time, 0);
+    size_t sample = protobuf_begin(file, PACKET_PERF_SAMPLE);
+    protobuf_put_integer(file, 2, 40);
+    protobuf_put_integer(file, 3, 41);
+    protobuf_put_integer(file, 4, callstack);
+    protobuf_end(file, sample);
+    end_packet(packet);
+}
+
+TEST(cpu_samples_have_interned_frames_and_the_median_interval) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t interned = protobuf_begin(&file, PACKET_INTERNED);
+    size_t name = protobuf_begin(&file, 5);
+    protobuf_put_integer(&file, 1, 1);
+    protobuf_put_text(&file, 2, TEXT("main"));
+    protobuf_end(&file, name);
+    put_pair(&file, 6, 1, 2, 1, 3, 9);    /* main in the mapping */
+    put_pair(&file, 6, 2, 3, 9, 4, 0x1f); /* an address in it */
+    put_pair(&file, 7, 5, 2, 1, 2, 2);    /* main, then the address */
+    size_t path = protobuf_begin(&file, 17);
+    protobuf_put_integer(&file, 1, 4);
+    protobuf_put_text(&file, 2, TEXT("app"));
+    protobuf_end(&file, path);
+    put_pair(&file, 19, 9, 7, 4, 0, 0);
+    protobuf_end(&file, interned);
+    end_packet(packet);
+    put_sample(&file, 1000, 5);
+    put_sample(&file, 3000, 5);
+    put_sample(&file, 4000, 77); /* unknown */
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    REQUIRE(trace->sample.count == 2);
+    CHECK_INT(trace->sample.time[0], 1000);
+    CHECK_INT(trace->sample.weight[0], 2000);
+    uint32_t leaf = trace->sample.stack[0];
+    CHECK_STRING(name_at(trace, trace->stack.function[leaf]), "0x1f");
+    CHECK_STRING(name_at(trace, trace->stack.module[leaf]), "/app");
+    CHECK_STRING(name_at(trace, trace->stack.function[trace->stack.parent[leaf]]), "main");
+    CHECK_INT(trace->thread.tid[trace->sample.thread[0]], 41);
     trace_close(trace);
 }
