@@ -518,7 +518,7 @@ const struct pattern catalogue_rows[] = {
      .belongs = HOST, LINES,
      .words = "Decode images in the workers of a DataLoader, or on the GPU "
               "(torchvision.io.decode_jpeg(device=\"cuda\"), DALI)"},
-    {ANY, .all = {CODE("np.load(|numpy.load(|torch.load(|h5py/|.read(|.tofile(|np.save(", 0.05)},
+    {ANY, .all = {CODE("np.load(|numpy.load(|torch.load(|h5py/|np.save(|numpy.save(", 0.05)},
      .belongs = HOST, LINES, .words = "Read files ahead and write them behind, in another thread"},
     {ANY, .all = {CODE("librosa/|torchaudio/|torch.stft(|scipy/", 0.05)}, .belongs = HOST, LINES,
      .words =
