@@ -611,6 +611,7 @@ const struct pattern catalogue_rows[] = {
      .all = {CALLS("cudaHostAlloc|cudaMallocHost|cudaHostRegister|cuMemHostAlloc|cuMemAllocHost|"
                    "cuMemHostRegister",
                    0.3)},
+     .unless = "RedzoneAllocator", /* XLA pins memory while it compiles */
      .belongs = COPY | WAIT | ON(ALLOCATION), LINES,
      .words = "Pin host memory once, before the loop, and reuse the buffer: pinning takes longer "
               "than a copy"},
