@@ -135,7 +135,8 @@ void diagnose_loading(struct diagnosis *diagnosis) {
 void diagnose_allocation(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     char time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE], frees[FORMAT_SIZE], change[FROM_TO_SIZE];
-    if (facts->failed_allocations || !recurs_in_loop(diagnosis, CALL_ALLOC))
+    if (facts->failed_allocations || facts->call_time[CALL_ALLOC] == 0 ||
+        !recurs_in_loop(diagnosis, CALL_ALLOC))
         return; /* failed allocations are memory pressure (memory.c) */
     const struct prediction *alone = predict_alone(diagnosis, CHANGE_NO_ALLOC);
     struct finding *finding =
