@@ -32,7 +32,7 @@ V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@';)
 
 goals := $(if $(MAKECMDGOALS),$(MAKECMDGOALS),all)
-without_building := clean help format uninstall macos
+without_building := clean help format uninstall macos docs
 ifneq ($(filter-out $(without_building),$(goals)),)
 # Finds the libraries (and installs what is missing, when it may) and writes down their flags: this
 # happens while make reads this file, so that what was just installed is used.
@@ -301,6 +301,12 @@ mutants: all $(BUILD)/unit $(BUILD)/fuzz-driver
 	    tests/mutants/run.py --build "$(BUILD)" --count $(MUTANTS) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) \
 	    $(MUTANT_OPTIONS)
 
+# The reference of the runtime, made from the header.
+docs: $(BUILD)/reference.md
+$(BUILD)/reference.md: include/ridge.h scripts/reference
+	@mkdir -p $(@D)
+	$(call quiet,DOC )scripts/reference > $@.part && mv $@.part $@
+
 demo: $(BUILD)/ridge
 	@echo
 	$(BUILD)/ridge demo -o $(BUILD)/demo
@@ -371,6 +377,7 @@ help:
 	@echo 'make mutants      count the small faults that the tests notice: MUTANTS=300 SEED=1 ONLY=src/whatif'
 	@echo 'make lint         check formatting, includes and warnings of gcc and clang'
 	@echo 'make format       format all sources'
+	@echo 'make docs         write the reference of ridge.h to $(BUILD)/reference.md'
 	@echo 'make install      into PREFIX=$(PREFIX) (below DESTDIR); make uninstall undoes it'
 	@echo 'make wheel        a Python wheel in $(BUILD)/wheel, for pip install; pip install . builds it too'
 	@echo 'make macos        build for macOS (arm64 and x86-64) in $(BUILD)/macos, with zig'
@@ -378,7 +385,7 @@ help:
 	@echo 'Settings: BUILD=DIR CC=COMPILER CFLAGS=... SAN=SANITIZERS V=1 RIDGE_NO_INSTALL=1'
 
 FORCE:
-.PHONY: all test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install macos wheel uninstall clean help FORCE
+.PHONY: all docs test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install macos wheel uninstall clean help FORCE
 # keeps every intermediate file; otherwise make removes some and prints that after the last line of the tests
 .SECONDARY:
 -include $(objects:.o=.d) $(probe_objects:.o=.d) $(preload_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d) $(BUILD)/tests/corpus/crop.d

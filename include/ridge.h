@@ -118,6 +118,7 @@ RIDGE_API ridge_device *ridge_device_open_with(const struct ridge_device_options
 /* Waits for the device, releases all its tensors, programs and optimizers. Takes NULL. Fails while
  * a function is being compiled on it. */
 RIDGE_API void ridge_device_close(ridge_device *device);
+/* The row that ridge_device_list() would have for it. */
 RIDGE_API bool ridge_device_describe(const ridge_device *device, struct ridge_device_info *info);
 /* Waits until all work of all queues is done. */
 RIDGE_API bool ridge_synchronize(ridge_device *device);
@@ -150,6 +151,7 @@ RIDGE_API bool ridge_pool_stats(const ridge_device *device, struct ridge_pool_st
 RIDGE_API bool ridge_pool_set_capacity(ridge_device *device, unsigned buffers_per_class);
 /* Frees idle buffers, largest first, until at most `bytes` are idle. */
 RIDGE_API bool ridge_pool_shrink_to_fit(ridge_device *device, uint64_t bytes);
+/* Frees all idle buffers. */
 RIDGE_API bool ridge_pool_clear(ridge_device *device);
 /* Frees the idle buffers of the size class of `bytes`. */
 RIDGE_API bool ridge_pool_clear_size(ridge_device *device, uint64_t bytes);
@@ -241,6 +243,7 @@ RIDGE_API int64_t ridge_tensor_stride(const ridge_tensor *tensor, int axis); /* 
 RIDGE_API int64_t ridge_tensor_count(const ridge_tensor *tensor);            /* of elements */
 RIDGE_API size_t ridge_tensor_bytes(const ridge_tensor *tensor); /* as ridge_to_host() counts */
 RIDGE_API bool ridge_tensor_contiguous(const ridge_tensor *tensor);
+/* The device that it is on. */
 RIDGE_API ridge_device *ridge_tensor_device(const ridge_tensor *tensor);
 
 /* Another handle of the same tensor, in the current scope; to move a tensor out of a scope use
@@ -258,7 +261,9 @@ RIDGE_API ridge_tensor *ridge_keep(ridge_tensor *tensor);
 
 /* One size may be -1: it is inferred. Copies if no strides can express the shape. */
 RIDGE_API ridge_tensor *ridge_reshape(ridge_tensor *x, unsigned rank, const int64_t *sizes);
+/* Swaps two axes. */
 RIDGE_API ridge_tensor *ridge_transpose(ridge_tensor *x, int axis_a, int axis_b);
+/* Axis i of the result is axis axes[i] of x. */
 RIDGE_API ridge_tensor *ridge_permute(ridge_tensor *x, const unsigned *axes);
 /* Elements begin, begin + step, ... before end; begin and end may be negative (from the end), end
  * may be INT64_MAX. step is at least 1. */
@@ -266,8 +271,11 @@ RIDGE_API ridge_tensor *ridge_slice(ridge_tensor *x, int axis, int64_t begin, in
                                     int64_t step);
 /* The axis is dropped. */
 RIDGE_API ridge_tensor *ridge_select(ridge_tensor *x, int axis, int64_t index);
+/* To these sizes: axes of size 1, and missing ones in front, are repeated. */
 RIDGE_API ridge_tensor *ridge_broadcast(ridge_tensor *x, unsigned rank, const int64_t *sizes);
+/* A new axis of size 1 before `axis`. */
 RIDGE_API ridge_tensor *ridge_unsqueeze(ridge_tensor *x, int axis);
+/* Drops an axis of size 1. */
 RIDGE_API ridge_tensor *ridge_squeeze(ridge_tensor *x, int axis);
 
 /* ---- Joining and parting ---------------------------------------------------------------- */
@@ -340,6 +348,15 @@ RIDGE_TERNARY(clamp)   /* x between y and z */
 RIDGE_BINARY(add_relu) /* relu(x + y) */
 RIDGE_BINARY(mul_relu) /* relu(x * y) */
 RIDGE_TERNARY(affine)  /* x * y + z */
+
+/* An elementwise operation of one's own, as text: ridge_expression("a * sigmoid(b) + 0.5",
+ * operands, 2). Operands are a to h, in the order of the array; numbers take the dtype of what they
+ * meet. There are + - * / % == != < <= > >= && || ! with the precedence of C, parentheses, the
+ * functions of this section without "ridge_", and the names of dtypes as casts: where(a > 0, a,
+ * f32(b)). It is one kernel, fuses with what is around it in compiled functions, runs on every
+ * device and has gradients. Each expression is parsed once and kept. */
+RIDGE_API ridge_tensor *ridge_expression(const char *expression, ridge_tensor *const *operands,
+                                         unsigned count);
 
 /* As in C: to i32 toward zero, saturating; to u8 the low 8 bits of that. A view of x when it has
  * that dtype already. */
@@ -513,6 +530,38 @@ RIDGE_API ridge_tensor *ridge_wkv7(ridge_tensor *r, ridge_tensor *w, ridge_tenso
 RIDGE_API ridge_tensor *ridge_token_shift(ridge_tensor *x, ridge_tensor *previous,
                                           ridge_tensor *mix);
 
+/* ---- Custom kernels -----------------------------------------------------------------------
+ * ridge_expression() is the simpler way where it suffices. */
+
+/* Blocks `begin` to `end` of a launch on the CPU. Several threads call it, each for other blocks.
+ * buffers: the inputs, then the result. */
+typedef void ridge_cpu_function(void *const *buffers, const int64_t *scalars, int64_t begin,
+                                int64_t end);
+
+/* A kernel of one's own. A body is the statements between the braces of a kernel in that language.
+ * Its head comes from ridge: buffers are pointers in0, in1, ... and result, to float (f32), int
+ * (i32), 16 bits (f16, bf16) or bytes; scalars.v[i] are 64-bit integers. The words of
+ * src/gen/emit/dialect.h are defined in every language (BLOCK_X, THREAD_X, THREADS_X, LOAD_F16(p,
+ * i), ELEMENT(p, i), BARRIER()...): a body that uses only these is `portable` and serves all four
+ * languages. A language without a body, or a CPU without a function, is refused when it is needed.
+ */
+struct ridge_custom_kernel {
+    const char *name; /* a C identifier, the kernel's name on the trace */
+    const char *portable;
+    const char *cuda, *opencl, *metal, *glsl; /* instead of the portable one; or NULL */
+    ridge_cpu_function *cpu;
+    uint32_t blocks, threads; /* of a launch; threads of a block, which the CPU does not have */
+    const int64_t *scalars;
+    unsigned scalar_count; /* up to 16 */
+    uint64_t flops, bytes; /* of a launch, for traces; bytes 0: of inputs and result */
+};
+/* Runs it on 1 to 8 inputs, which it reads contiguous; the result is new and has these sizes. Works
+ * eagerly and in compiled functions, where it is a kernel of its own in the plan. No gradient
+ * passes through it. Each kernel and each launch with other sizes is kept. */
+RIDGE_API ridge_tensor *ridge_custom(const struct ridge_custom_kernel *kernel,
+                                     ridge_tensor *const *inputs, unsigned count,
+                                     enum ridge_dtype dtype, unsigned rank, const int64_t *sizes);
+
 /* ---- Model files --------------------------------------------------------------------------
  * GGUF (versions 2 and 3) and safetensors, told apart by content. All sizes and offsets are checked
  * when the file is opened; a file that is damaged or truncated, even while it is being read, is an
@@ -598,6 +647,7 @@ typedef bool ridge_function(void *context, ridge_tensor *const *inputs, ridge_te
 RIDGE_API ridge_program *ridge_compile(ridge_function *function, void *context,
                                        ridge_tensor *const *inputs, unsigned input_count,
                                        unsigned output_count);
+/* Runs it; `outputs` gets as many tensors as it was compiled for. */
 RIDGE_API bool ridge_program_run(ridge_program *program, ridge_tensor *const *inputs,
                                  ridge_tensor **outputs);
 RIDGE_API void ridge_program_release(ridge_program *program); /* accepts NULL */

@@ -431,6 +431,10 @@ RIDGE_CPP_TERNARY(affine)
 #undef RIDGE_CPP_BINARY
 #undef RIDGE_CPP_TERNARY
 
+inline Tensor expression(const char *text, const std::vector<Tensor> &operands) {
+    return Tensor(ridge_expression(text, detail::handles(operands).data(),
+                                   static_cast<unsigned>(operands.size())));
+}
 inline Tensor cast(const Tensor &x, enum ridge_dtype dtype) {
     return Tensor(ridge_cast(x.get(), dtype));
 }
@@ -608,6 +612,12 @@ inline std::pair<Tensor, Tensor> wkv7(const Tensor &r, const Tensor &w, const Te
     ridge_tensor *after = nullptr;
     Tensor y(ridge_wkv7(r.get(), w.get(), k.get(), v.get(), a.get(), b.get(), state.get(), &after));
     return std::make_pair(std::move(y), Tensor(after));
+}
+inline Tensor custom(const ridge_custom_kernel &kernel, const std::vector<Tensor> &inputs,
+                     enum ridge_dtype dtype, const Shape &sizes) {
+    return Tensor(ridge_custom(&kernel, detail::handles(inputs).data(),
+                               static_cast<unsigned>(inputs.size()), dtype, detail::length(sizes),
+                               sizes.data()));
 }
 inline Tensor token_shift(const Tensor &x, const Tensor &previous, const Tensor &mix = Tensor()) {
     return Tensor(ridge_token_shift(x.get(), previous.get(), mix.get()));

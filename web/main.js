@@ -10,6 +10,7 @@ import {viewCompare} from './views/compare.js';
 import {viewDifference} from './views/difference.js';
 import {viewFlame} from './views/flame.js';
 import {viewGaps} from './views/gaps.js';
+import {viewHeat, viewJob, viewJobTables, viewRanks} from './views/job.js';
 import {viewKernels} from './views/kernels.js';
 import {viewMemory} from './views/memory.js';
 import {viewRoofline} from './views/roofline.js';
@@ -35,6 +36,14 @@ const SECTIONS = [
     ['tables', 'Tables', viewTables],
 ];
 
+// A page of a distributed job has no report of one trace.
+const JOB_SECTIONS = [
+    ['job', 'The job', viewJob],
+    ['ranks', 'Ranks', viewRanks],
+    ['heat', 'Steps', viewHeat],
+    ['tables', 'Tables', viewJobTables],
+];
+
 const byId = (id) => document.getElementById(id);
 
 function makePage() {
@@ -45,6 +54,7 @@ function makePage() {
         tables: [], // of each report: its tables as the program prints them
         traces: [],
         difference: null,
+        job: null,
         theme: 'light',
         color: themeColor,
         on(event, handler) {
@@ -150,6 +160,11 @@ async function readData(page) {
         page.difference = await decodeReport(difference.textContent);
         difference.remove();
     }
+    const job = byId('job-0');
+    if (job) {
+        page.job = await decodeReport(job.textContent);
+        job.remove();
+    }
     for (let i = 0; byId(`report-${i}`); i++) {
         const report = byId(`report-${i}`);
         const tables = byId(`tables-${i}`);
@@ -184,16 +199,20 @@ async function startPage(page) {
     }
     performance.mark('ridge-decoded');
     byId('loading').remove();
-    document.title = `${page.reports.map((report) => report.trace.name.replace(/^.*\//, '')).join(' and ')} · ridge`;
+    const names = page.job ? [page.job.name] : page.reports.map((report) => report.trace.name);
+    document.title = `${names.map((name) => name.replace(/^.*\//, '')).join(' and ')} · ridge`;
+    if (page.job)
+        byId('about').append(element('div', {class: 'trace'}, element('strong', {}, page.job.name.replace(/^.*\//, '')),
+            element('span', {class: 'hint'}, `${formatCount(page.job.rows.length)} ranks · ${formatDuration(page.job.time_ns)}`)));
     byId('about').append(...page.reports.map((report, i) => describeTrace(report, page.reports.length > 1 ? 'AB'[i] : '')));
-    for (const section of SECTIONS) {
+    for (const section of page.job ? JOB_SECTIONS : SECTIONS) {
         await buildSection(page, section);
         if (section[0] === 'timeline') {
             await breathe();
             performance.mark('ridge-timeline');
         }
     }
-    byId('bottom').append(...describeBottom(page));
+    byId('bottom').append(...(page.job ? [element('span', {}, 'Times count from the first collective that all ranks share. Made by ridge; this file needs nothing else and sends nothing anywhere.')] : describeBottom(page)));
     if (location.hash.length > 1)
         byId(location.hash.slice(1))?.scrollIntoView();
     performance.mark('ridge-ready');

@@ -70,7 +70,7 @@ def _load_probe():
         try:
             library = ctypes.CDLL(os.environ[_PROBE])
             library.ridge_probe_push.argtypes = [ctypes.c_char_p]
-            library.ridge_probe_attach.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
+            library.ridge_probe_attach.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p]
             _probe = library
         except (OSError, AttributeError) as error:
             warnings.warn("ranges are not recorded: %s" % error, Warning, stacklevel=3)
@@ -173,7 +173,7 @@ class record(_Context):
             return
         words = [variables.get(name, "").encode() for name in (_SPOOL, "RIDGE_PROBE")]
         for _ in builtins.range(_ATTACH_POLLS):  # the session before may be about to end
-            if probe.ridge_probe_attach(*words) != 1:
+            if probe.ridge_probe_attach(*words, None) != 1:
                 break
             time.sleep(_POLL_SECONDS)
         for _ in builtins.range(_ATTACH_POLLS):

@@ -894,6 +894,14 @@ def _many(tensors):
     return (c_void_p * builtins.max(len(tensors), 1))(*[one._handle for one in tensors])
 
 
+def expression(text, *operands):
+    """An elementwise operation of one's own: expression("a * sigmoid(b) + 0.5", x, y)."""
+    function = _function("expression", c_void_p, c_char_p, POINTER(c_void_p), c_uint)
+    device = operands[0].device
+    device._use()
+    return device._made(function(text.encode(), _many(operands), len(operands)))
+
+
 def _joined(name, parts, axis):
     function = _function(name, c_void_p, POINTER(c_void_p), c_uint, c_int)
     device = parts[0].device

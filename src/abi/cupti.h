@@ -17,6 +17,8 @@ typedef struct CUpti_Subscriber_st *cupti_subscriber;
 struct CUctx_st;
 struct CUstream_st;
 struct CUevent_st;
+struct CUgraph_st;
+struct CUgraphNode_st;
 
 typedef void cupti_buffer_requested(uint8_t **buffer, size_t *bytes, size_t *max_records);
 typedef void cupti_buffer_completed(struct CUctx_st *context, uint32_t stream, uint8_t *buffer,
@@ -54,6 +56,8 @@ typedef void cupti_callback(void *user, cupti_choice domain, uint32_t function, 
     X(CUPTI_RESOURCES, CUPTI_CB_DOMAIN_RESOURCE, 3)                                                \
     X(CUPTI_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, 1)                               \
     X(CUPTI_STREAM_CREATED, CUPTI_CBID_RESOURCE_STREAM_CREATED, 3)                                 \
+    X(CUPTI_GRAPH_NODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, 13)                         \
+    X(CUPTI_GRAPH_NODE_CLONED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, 20)                           \
     X(CUPTI_CALL_BEGINS, CUPTI_API_ENTER, 0)                                                       \
     X(CUPTI_CALL_ENDS, CUPTI_API_EXIT, 1)
 
@@ -94,6 +98,17 @@ struct cupti_call_data {
     uint32_t context_id;
     uint64_t *own;
     uint32_t correlation;
+};
+
+/* The data of a resource callback, and what it describes when that is a node of a graph. */
+struct cupti_graph_data {
+    struct CUgraph_st *graph, *original_graph;
+    struct CUgraphNode_st *node, *original_node;
+};
+struct cupti_resource_data {
+    struct CUctx_st *context;
+    void *handle;
+    const struct cupti_graph_data *described;
 };
 
 /* Parameters of calls that order queues; the same for driver and runtime. */

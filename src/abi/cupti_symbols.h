@@ -26,6 +26,8 @@
     X(cuptiGetDeviceId, (struct CUctx_st *, uint32_t *))                                           \
     X(cuptiGetContextId, (struct CUctx_st *, uint32_t *))                                          \
     X(cuptiGetStreamIdEx, (struct CUctx_st *, struct CUstream_st *, uint8_t, uint32_t *))          \
+    X(cuptiGetGraphId, (struct CUgraph_st *, uint32_t *))                                          \
+    X(cuptiGetGraphNodeId, (struct CUgraphNode_st *, uint64_t *))                                  \
     X(cuptiFinalize, (void))
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/forward.h"
 #include "analysis/gaps.h"
 #include "base/array.h"
 #include "base/checksum.h"
@@ -186,6 +187,31 @@ static void add_activities(struct finder *finder, const struct selection *by_dev
     }
 }
 
+static void add_captured(struct finder *finder, const struct selection *by_device) {
+    const struct model *model = finder->model;
+    for (size_t i = 0; model->capture && i < model->trace->activity.count; i++) {
+        struct source_line *line = line_of_call(finder, model->capture[i]);
+        if (!line || !model_selected(model, by_device, i))
+            continue;
+        line->captured_time += model->trace->activity.duration[i];
+        finder->lines->captured_time += model->trace->activity.duration[i];
+    }
+}
+
+static void add_backward(struct finder *finder, const struct selection *by_device) {
+    const struct model *model = finder->model;
+    for (size_t i = 0; model->forward && i < model->trace->activity.count; i++) {
+        uint32_t range = model->launch[i] == NO_ROW ? NO_ROW : model->forward[model->launch[i]];
+        if (range == NO_ROW || !model_selected(model, by_device, i))
+            continue;
+        struct source_line *line = line_of_call(finder, forward_call(model, range));
+        if (!line)
+            continue;
+        line->backward_time += model->trace->activity.duration[i];
+        finder->lines->backward_time += model->trace->activity.duration[i];
+    }
+}
+
 static void add_samples(struct finder *finder, const struct selection *selection) {
     const struct trace *trace = finder->model->trace;
     struct lines *lines = finder->lines;
@@ -228,7 +254,8 @@ static bool add_idle(struct finder *finder, const struct host *host,
 
 static int by_time(const void *a, const void *b) {
     const struct source_line *x = a, *y = b;
-    int64_t mine = x->device_time + x->idle, other = y->device_time + y->idle;
+    int64_t mine = x->device_time + x->idle + x->captured_time + x->backward_time,
+            other = y->device_time + y->idle + y->captured_time + y->backward_time;
     if (mine != other)
         return mine < other ? 1 : -1;
     if (x->call_time != y->call_time)
@@ -277,7 +304,9 @@ bool lines_find(const struct model *model, const struct host *host,
     if (ok && lines->count) {
         add_calls(&finder, of_host);
         add_activities(&finder, by_device);
+        add_captured(&finder, by_device);
         add_samples(&finder, of_host);
+        add_backward(&finder, by_device);
         ok = add_idle(&finder, host, by_device, status) &&
              rank(lines, model->trace->stack.count, status);
     }

@@ -15,8 +15,11 @@ struct source_line {
     uint64_t calls;      /* outermost API calls */
     uint64_t activities; /* launched by them */
     int64_t device_time; /* summed durations of those */
-    int64_t idle;        /* of devices, ended by one of those */
-    uint64_t waits;      /* synchronizing calls */
+    /* Of activities that other calls launch on behalf of the line: replayed by a CUDA graph into
+     * which the line captured them, or of the backward pass of its operators. */
+    int64_t captured_time, backward_time;
+    int64_t idle;   /* of devices, ended by one of those */
+    uint64_t waits; /* synchronizing calls */
     int64_t wait_time;
     int64_t call_time; /* of all calls */
     int64_t cpu_time;  /* that samples of this line stand for */
@@ -30,8 +33,9 @@ struct lines {
     uint64_t named_calls; /* with a line */
     int64_t device_time;  /* of all activities in the selection */
     int64_t named_time;   /* of those with a line */
-    int64_t idle;         /* of all devices */
-    int64_t cpu_time;     /* that all samples stand for */
+    int64_t captured_time, backward_time; /* sums over the lines */
+    int64_t idle;                         /* of all devices */
+    int64_t cpu_time;                     /* that all samples stand for */
     int64_t named_cpu_time;
 };
 

@@ -2,6 +2,7 @@
 #include "analysis/model.h"
 
 #include "analysis/communication.h"
+#include "analysis/forward.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,9 @@ static uint64_t *device_correlations(const struct model *model, struct status *s
 static bool join_launches(struct model *model, struct status *status) {
     struct trace *trace = model->trace;
     model->launch = launch_find(trace, status);
-    uint64_t *first = model->launch ? device_correlations(model, status) : NULL;
+    uint64_t *first = model->launch && launch_find_captures(trace, &model->capture, status)
+                          ? device_correlations(model, status)
+                          : NULL;
     if (!first)
         return false;
     for (size_t activity = 0; activity < trace->activity.count; activity++) {
@@ -80,6 +83,17 @@ static bool index_groups(const uint32_t *group, size_t count, size_t groups, siz
     return true;
 }
 
+static bool reorder(uint32_t **column, const uint32_t *order, size_t count, struct status *status) {
+    uint32_t *ordered = *column ? memory_allocate(count, sizeof *ordered, status) : NULL;
+    if (*column && !ordered)
+        return false;
+    for (size_t i = 0; i < count && ordered; i++)
+        ordered[i] = (*column)[order[i]];
+    memory_free(*column);
+    *column = ordered;
+    return true;
+}
+
 static bool order_activities(struct model *model, struct status *status) {
     struct trace *trace = model->trace;
     size_t count = trace->activity.count;
@@ -94,19 +108,21 @@ static bool order_activities(struct model *model, struct status *status) {
                         &order, status);
     memory_free(device);
     if (ok && order) {
-        uint32_t *launch = memory_allocate(count, sizeof *launch, status);
-        ok = launch != NULL;
-        for (size_t i = 0; i < count && ok; i++)
-            launch[i] = model->launch[order[i]];
-        if (ok) {
-            memory_free(model->launch);
-            model->launch = launch;
+        ok = reorder(&model->launch, order, count, status) &&
+             reorder(&model->capture, order, count, status);
+        if (ok)
             ok = trace_reorder(trace, TABLE_ACTIVITY, order, status);
-        } else {
+        else
             memory_free(order);
-        }
     }
     return ok;
+}
+
+/* The calls have moved. */
+static void renumber(uint32_t *calls, size_t count, const uint32_t *place) {
+    for (size_t i = 0; i < count && calls; i++)
+        if (calls[i] != NO_ROW)
+            calls[i] = place[calls[i]];
 }
 
 static bool order_calls(struct model *model, struct status *status) {
@@ -126,9 +142,8 @@ static bool order_calls(struct model *model, struct status *status) {
         }
         for (size_t i = 0; i < count; i++)
             place[order[i]] = (uint32_t)i;
-        for (size_t i = 0; i < trace->activity.count; i++)
-            if (model->launch[i] != NO_ROW)
-                model->launch[i] = place[model->launch[i]];
+        renumber(model->launch, trace->activity.count, place);
+        renumber(model->capture, trace->activity.count, place);
         memory_free(place);
         if (!trace_reorder(trace, TABLE_CALL, order, status))
             return false;
@@ -433,7 +448,8 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
                    status) &&
         trace_load(trace, TABLE_CALL, "start duration thread name class correlation stack",
                    status) &&
-        trace_load(trace, TABLE_RANGE, "start duration thread queue name category", status) &&
+        trace_load(trace, TABLE_RANGE, "start duration thread queue name category sequence",
+                   status) &&
         trace_load(trace, TABLE_WAIT, "start duration queue kind awaited correlation", status) &&
         trace_load(trace, TABLE_SAMPLE, "time thread stack weight", status) &&
         check_sums(trace, status) && join_launches(model, status);
@@ -444,7 +460,8 @@ bool model_build(struct model *model, struct trace *trace, struct status *status
         ok = ok && order_activities(model, status) && order_calls(model, status) &&
              mark_pageable(model, status) && mark_loads(model, status) &&
              mark_communication(model, status) && order_ranges(model, status) &&
-             name_devices(model, status);
+             forward_find(model, &model->forward, status) && name_devices(model, status);
+        trace_unload(trace, TABLE_RANGE, "sequence");
     }
     if (!ok)
         model_finish(model);
@@ -456,6 +473,8 @@ void model_finish(struct model *model) {
     memory_free(model->thread_calls);
     memory_free(model->thread_ranges);
     memory_free(model->launch);
+    memory_free(model->capture);
+    memory_free(model->forward);
     memory_free(model->call_nested);
     memory_free(model->call_pageable);
     memory_free(model->call_loads);

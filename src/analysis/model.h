@@ -26,6 +26,8 @@ struct model {
     size_t *thread_ranges; /* into trace->range; ranges of queues have thread 0 */
 
     uint32_t *launch;       /* by activity: row of its launching call, or NO_ROW */
+    uint32_t *capture;      /* likewise: of the call that captured it into a graph; NULL: none */
+    uint32_t *forward;      /* by call: see forward_find(); NULL: none */
     uint8_t *call_nested;   /* by call: 1 = inside another call of its thread */
     uint8_t *call_pageable; /* by call: 1 = launched a copy that blocks: pageable memory */
     uint8_t *call_loads;    /* by call: 1 = the first launch of a kernel, which loads its code */

@@ -44,6 +44,7 @@ struct walk {
     int64_t *call_device_time; /* by call: of what it launched */
     uint32_t *call_activities;
     uint8_t *call_launch;           /* by call: LAUNCH_ flags */
+    int64_t *backward;              /* by range: device time of its gradient; NULL: none is known */
     size_t *annotations;            /* by thread: number of annotations */
     uint32_t *host_thread;          /* by process: see find_host_threads() */
     uint32_t *unannotated_launches; /* launches of threads without annotations, in order of time */
@@ -182,6 +183,18 @@ static bool open_range(struct walk *walk, size_t row, struct status *status) {
     return true;
 }
 
+/* The gradient of an operator counts for all ranges around it, once for each name. */
+static void add_backward(struct walk *walk, size_t row) {
+    for (size_t i = 0; i < walk->depth; i++) {
+        size_t group = walk->stack[i].group;
+        bool again = false;
+        for (size_t k = 0; k < i && walk->open_count[group] > 1; k++)
+            again |= walk->stack[k].group == group;
+        if (!again)
+            walk->ranges->groups[group].backward += walk->backward[row];
+    }
+}
+
 static void add_launch(struct walk *walk, size_t call) {
     int64_t time = walk->call_device_time[call];
     walk->ranges->device_time += time;
@@ -305,6 +318,8 @@ static bool walk_thread(struct walk *walk, size_t thread, struct status *status)
             if (category != RANGE_OVERHEAD && category != RANGE_DRIVER &&
                 inside(walk->selection, time) && !open_range(walk, range, status))
                 return false;
+            if (walk->backward && walk->backward[range] && inside(walk->selection, time))
+                add_backward(walk, range);
             range++;
         } else {
             if (walk->call_activities[call] && inside(walk->selection, time))
@@ -315,6 +330,17 @@ static bool walk_thread(struct walk *walk, size_t thread, struct status *status)
     walk_unannotated(walk, &next, INT64_MAX);
     close_until(walk, INT64_MAX);
     return true;
+}
+
+static bool sum_backward(struct walk *walk, struct status *status) {
+    const struct model *model = walk->model;
+    if (!model->forward)
+        return true;
+    walk->backward = memory_allocate(model->trace->range.count, sizeof *walk->backward, status);
+    for (size_t i = 0; walk->backward && i < model->trace->call.count; i++)
+        if (model->forward[i] != NO_ROW && inside(walk->selection, model->trace->call.start[i]))
+            walk->backward[model->forward[i]] += walk->call_device_time[i];
+    return walk->backward != NULL;
 }
 
 static bool sum_calls(struct walk *walk, struct status *status) {
@@ -419,7 +445,8 @@ bool ranges_find(const struct model *model, const struct selection *selection,
                  struct ranges *ranges, struct status *status) {
     memset(ranges, 0, sizeof *ranges);
     struct walk walk = {.model = model, .selection = selection, .ranges = ranges};
-    bool ok = sum_calls(&walk, status) && find_host_threads(&walk, status);
+    bool ok =
+        sum_calls(&walk, status) && sum_backward(&walk, status) && find_host_threads(&walk, status);
     for (size_t thread = 1; thread < model->trace->thread.count && ok; thread++)
         ok = walk_thread(&walk, thread, status);
     ok = ok && add_labels(&walk, status);
@@ -433,6 +460,7 @@ bool ranges_find(const struct model *model, const struct selection *selection,
     memory_free(walk.call_device_time);
     memory_free(walk.call_activities);
     memory_free(walk.call_launch);
+    memory_free(walk.backward);
     memory_free(walk.annotations);
     memory_free(walk.host_thread);
     memory_free(walk.unannotated_launches);

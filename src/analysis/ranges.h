@@ -19,6 +19,7 @@ struct range_group {
     int64_t device_time; /* of all activities launched inside */
     int64_t device_self; /* of those not launched in a nested range */
     uint64_t activities; /* launched inside */
+    int64_t backward;    /* device time of the gradients of the operators inside */
 };
 
 struct ranges {

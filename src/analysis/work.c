@@ -193,11 +193,21 @@ static void assign(const struct work_builder *work_builder, struct work *work) {
     }
 }
 
+/* Shapes of operators are in the details of their ranges. */
+static bool has_details(const struct columns_range *range) {
+    for (size_t i = 0; i < range->count; i++)
+        if (range->detail[i])
+            return true;
+    return false;
+}
+
 static bool from_operators(const struct model *model, const struct host *host,
                            struct kernel_traits *traits, struct work *work, struct status *status) {
     struct trace *trace = model->trace;
     struct work_builder work_builder = {.model = model, .traits = traits};
     bool ok = trace_load(trace, TABLE_RANGE, "detail", status);
+    if (ok && !has_details(&trace->range))
+        return true;
     work_builder.operator_of =
         memory_allocate(trace->call.count, sizeof *work_builder.operator_of, status);
     work_builder.ranges = memory_allocate(trace->range.count, sizeof *work_builder.ranges, status);

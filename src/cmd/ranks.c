@@ -7,6 +7,7 @@
 #include "cmd/terminal.h"
 #include "cmd/trace_files.h"
 #include "import/import.h"
+#include "report/fleet.h"
 #include "report/job.h"
 
 static bool read_files(const struct trace_files *files, const struct import_options *options,
@@ -41,38 +42,94 @@ bool ranks_read(const char *const *arguments, unsigned count, bool skip_invalid,
     return ok;
 }
 
-static bool print_job(const struct job *job, bool as_json, struct output *output,
-                      struct status *status) {
+enum ranks_format { RANKS_TEXT, RANKS_JSON, RANKS_HTML };
+
+static bool print_job(const struct job *job, const char *name, enum ranks_format format,
+                      struct output *output, struct status *status) {
     struct job_report report;
     if (!job_report_build(&report, job, status))
         return false;
-    bool ok = as_json ? job_report_json(&report, output, status)
-                      : job_report_text(&report, terminal_columns(output), output, status);
+    bool ok = format == RANKS_JSON ? job_report_json(&report, output, status)
+              : format == RANKS_HTML
+                  ? job_report_html(&report, name, output, status)
+                  : job_report_text(&report, terminal_columns(output), output, status);
     job_report_finish(&report);
+    return ok;
+}
+
+/* ---- reports instead of traces ---- */
+
+/* All or none of the files are reports. */
+static bool are_reports(const struct trace_files *files, bool *reports, struct status *status) {
+    *reports = files->count > 0 && fleet_is_report(files->paths[0]);
+    for (size_t i = 1; i < files->count; i++)
+        if (*reports && !fleet_is_report(files->paths[i]))
+            return status_fail(status, STATUS_INPUT,
+                               "%s is a report and %s is none; pass reports or traces",
+                               files->paths[0], files->paths[i]);
+    return true;
+}
+
+static bool print_fleet(const struct trace_files *files, enum ranks_format format,
+                        struct output *output, struct status *status) {
+    struct fleet fleet = {0};
+    if (format == RANKS_HTML)
+        return status_fail(status, STATUS_USAGE,
+                           "the page is made of traces, not of reports; use --format json");
+    struct progress *progress = progress_begin("reading", -1);
+    bool ok = true;
+    for (size_t i = 0; i < files->count && ok; i++)
+        ok = fleet_add(&fleet, files->paths[i], status);
+    ok = ok && fleet_join(&fleet, status);
+    progress_end(progress);
+    ok =
+        ok && (format == RANKS_JSON ? fleet_json(&fleet, output, status)
+                                    : fleet_text(&fleet, terminal_columns(output), output, status));
+    fleet_finish(&fleet);
+    return ok;
+}
+
+static bool print_ranks(const char *const *arguments, unsigned count, bool skip_invalid,
+                        enum ranks_format format, struct output *output, struct status *status) {
+    struct trace_files files = {0};
+    struct job job = {0};
+    bool reports = false;
+    bool ok =
+        trace_files_find(arguments, count, &files, status) && are_reports(&files, &reports, status);
+    if (ok && reports)
+        ok = print_fleet(&files, format, output, status);
+    else if (ok)
+        ok = read_files(&files, &(struct import_options){.skip_invalid = skip_invalid}, &job,
+                        status) &&
+             print_job(&job, arguments[0], format, output, status);
+    job_finish(&job);
+    trace_files_finish(&files);
     return ok;
 }
 
 static int run_ranks(const struct command_line *line) {
     unsigned count;
     const char *const *arguments = command_arguments(line, &count);
-    static const struct format_suffix suffixes[] = {{".json", "json"}, {".txt", "text"}, {0}};
-    const char *format = command_flag(line, "json") ? "json" : command_format(line, suffixes);
-    struct job job = {0};
+    static const struct format_suffix suffixes[] = {
+        {".json", "json"}, {".html", "html"}, {".txt", "text"}, {0}};
+    const char *given = command_flag(line, "json") ? "json" : command_format(line, suffixes);
+    enum ranks_format format = given && strcmp(given, "json") == 0   ? RANKS_JSON
+                               : given && strcmp(given, "html") == 0 ? RANKS_HTML
+                                                                     : RANKS_TEXT;
     struct status status = {0};
     struct output output;
     bool ok =
         output_open(&output, command_value(line, "output"), command_flag(line, "force"), &status);
     if (!ok)
         return command_fail(line, &status);
-    ok = ranks_read(arguments, count, command_flag(line, "skip-invalid"), &job, &status) &&
-         print_job(&job, format && strcmp(format, "json") == 0, &output, &status);
+    ok =
+        print_ranks(arguments, count, command_flag(line, "skip-invalid"), format, &output, &status);
     ok = output_close(&output, ok, &status);
-    job_finish(&job);
     return ok ? 0 : command_fail(line, &status);
 }
 
 static const struct command_option options[] = {
-    {"format", 0, "text|json", "output format; default: by the suffix of FILE, else text"},
+    {"format", 0, "text|json|html", "output format; default: by the suffix of FILE, else text"},
     {"json", 0, NULL, "short for --format json"},
     {"output", 'o', "FILE", "write to FILE instead of standard output"},
     {"force", 'f', NULL, "replace FILE if it exists"},
@@ -82,7 +139,7 @@ static const struct command_option options[] = {
 
 const struct command command_ranks = {
     .name = "ranks",
-    .arguments = "TRACE|FOLDER...",
+    .arguments = "TRACE|FOLDER|REPORT...",
     .summary = "Report a distributed job: which rank do the others wait for, and why",
     .details =
         "Each TRACE holds one rank or several: a recording of mpirun or torchrun, a merged trace, "
@@ -95,11 +152,16 @@ const struct command command_ranks = {
         "The time of each rank, from the first collective that all ranks share to the last, is "
         "split exactly into computing, waiting for other ranks, transfer, copies and idle. A rank "
         "without a device computes while its main thread runs outside MPI and gloo.\n\n"
+        "Reports of 'ridge report --format json' instead of traces, one per rank, are joined by "
+        "reading one after another: thousands fit. They show the slowest hosts and ranks and the "
+        "kernels that take longer on one rank; who waited for whom is in traces only.\n\n"
         "A rank's cost is what the job would gain if that rank took as long as the median of the "
         "others between collectives, by a replay of all ranks.",
     .examples = "ridge ranks run.ridge\ta recording of mpirun or torchrun\n"
                 "ridge ranks traces/\tone trace per rank\n"
-                "ridge ranks rank*.json.gz --json\tfor a program",
+                "ridge ranks traces/ -o job.html\tthe page: ranks aligned in time, steps\n"
+                "ridge ranks rank*.json.gz --json\tfor a program\n"
+                "ridge ranks reports/*.json\treports of 'ridge report --format json'",
     .options = options,
     .arguments_min = 1,
     .arguments_max = 100000,

@@ -141,6 +141,7 @@ static bool read_options(const struct command_line *line, struct record_options 
                    : is_given(line, "backend", "metal")   ? RECORD_METAL
                    : is_given(line, "backend", "cpu")     ? RECORD_CPU
                    : is_given(line, "backend", "xctrace") ? RECORD_XCTRACE
+                   : is_given(line, "backend", "rocm")    ? RECORD_ROCM
                                                           : RECORD_AUTO,
         .capture_range = command_value(line, "capture-range"),
         .memory = command_flag(line, "memory"),
@@ -218,9 +219,10 @@ bool record_run(const struct command_line *line, struct record_summary *summary,
     }
     if (ok) {
         options.variables = variables;
-        ok = record_uses_xctrace(&options) ? record_run_xctrace(line, &options, summary, &status)
-             : options.attach              ? record_attach(&options, summary, &status)
-                                           : record_program(&options, summary, &status);
+        ok = record_uses_xctrace(&options)   ? record_run_xctrace(line, &options, summary, &status)
+             : record_uses_rocprof(&options) ? record_run_rocprof(line, &options, summary, &status)
+             : options.attach                ? record_attach(&options, summary, &status)
+                                             : record_program(&options, summary, &status);
     }
     if (!ok && options.attach) {
         *exit_status = command_fail(line, &status);
@@ -274,6 +276,8 @@ const struct command command_record = {
         "On macOS the recorder is Apple's xctrace (--backend xctrace): Metal System Trace and Time "
         "Profiler, and with --memory Allocations. Its recording is imported at once; --keep keeps "
         "the .trace bundle. --duration then also ends the program.\n\n"
+        "On a machine with an AMD GPU and ROCm the recorder is rocprofv3 (--backend rocm): kernels, "
+        "copies, HIP calls and roctx ranges. The trace then has no CPU samples.\n\n"
         "At the end three lines on standard error report what was recorded, what was lost and what "
         "recording cost. 'ridge doctor' checks what can be recorded on this machine.",
     .examples = "ridge record -- python train.py\tto python-PID.ridge\n"

@@ -10,7 +10,7 @@
 #define RECORD_ARGUMENTS \
     {"output", 'o', "FILE", "the trace (default: PROGRAM-%p.ridge); %p pid, %h host, %r rank"}, \
     {"force", 'f', NULL, "replace FILE if it exists"}, \
-    {"backend", 0, "auto|cuda|opencl|vulkan|metal|xctrace|cpu", "all sources (default; on macOS xctrace), or only one"}, \
+    {"backend", 0, "auto|cuda|opencl|vulkan|metal|rocm|xctrace|cpu", "all sources (default; on macOS xctrace, with an AMD GPU rocprofv3), or only one"}, \
     {"delay", 0, "SECONDS", "start recording after SECONDS"}, \
     {"duration", 0, "SECONDS", "stop recording after SECONDS; the program continues"}, \
     {"capture-range", 0, "RANGE", "record only inside cudaProfilerApi or nvtx:NAME"}, \
@@ -43,5 +43,10 @@ bool record_run_xctrace(const struct command_line *line, const struct record_opt
                         struct record_summary *summary, struct status *status);
 /* Whether this recording is one for xctrace: --backend xctrace, or a Mac where it works. */
 bool record_uses_xctrace(const struct record_options *options);
+
+/* The same with rocprofv3: --backend rocm, or a machine with an AMD GPU where it is installed. */
+bool record_run_rocprof(const struct command_line *line, const struct record_options *options,
+                        struct record_summary *summary, struct status *status);
+bool record_uses_rocprof(const struct record_options *options);
 
 #endif

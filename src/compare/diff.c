@@ -146,6 +146,11 @@ bool side_is_typical(const struct side *side) {
     return side->mean < (double)side->step * MEAN_MAX && side->mean * MEAN_MAX > (double)side->step;
 }
 
+static bool are_typical(const struct steps *steps) {
+    return steps->mean < (double)steps->median * MEAN_MAX &&
+           steps->mean * MEAN_MAX > (double)steps->median;
+}
+
 static struct text loop_header(const struct steps *steps) {
     return steps->loops.steps ? steps->loops.list[steps->loops.steps - 1].text : TEXT("");
 }
@@ -222,7 +227,12 @@ static bool choose_units(struct diff *diff, const struct report *const reports[S
     compare_units(diff);
     if (diff->same_units || is_selected(reports[BEFORE]) || is_selected(reports[AFTER]))
         return true;
-    if (!noise_find(diff, status)) /* the steps show more of it than the runs */
+    /* The steps show more of the noise than the runs. Iterations that overlap on the device have no
+     * length of their own there. */
+    const struct steps *first = &reports[BEFORE]->steps, *second = &reports[AFTER]->steps;
+    if (are_marked(first, second) && are_typical(first) && are_typical(second)
+            ? !noise_of_iterations(diff, status)
+            : !noise_find(diff, status))
         return false;
     clear_rows(diff);
     return build_all(diff, reports, true, status);

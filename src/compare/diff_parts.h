@@ -22,6 +22,8 @@ bool host_pace_find(struct diff *diff, struct status *status);
 bool conditions_find(struct diff *diff, struct status *status);
 /* What one run a side can tell. */
 bool noise_find(struct diff *diff, struct status *status);
+/* Before it, for whole runs of the same iterations: how much these vary on the host. */
+bool noise_of_iterations(struct diff *diff, struct status *status);
 /* A call at the edge of the selection belongs to one of many steps; less is no change. */
 #define LINE_CHANGED 0.25
 /* The lines of the program whose counts differ. */

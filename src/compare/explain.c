@@ -102,21 +102,28 @@ static struct reason by_clock(const struct inquiry *of) {
                    before / 1e3, words_of_sharing(of, shared));
 }
 
-/* Processes that share a device get slices of its time: all kernels take longer. */
+static bool has_other_blocks(const struct diff *diff, const struct diff_row *row) {
+    return !diff->other_device && row->blocks[BEFORE] > 0 && row->blocks[AFTER] > 0 &&
+           fabs(row->blocks[AFTER] / row->blocks[BEFORE] - 1) > 0.05;
+}
+
+/* Processes that share a device get slices of its time: kernels take longer, short ones rarely, and
+ * on average not by more than there are processes. */
 static struct reason by_sharing(const struct inquiry *of) {
     const struct diff *diff = of->diff;
-    int64_t same = 0, slowed = 0, before = 0, after = 0;
+    int64_t slowed = 0, before = 0, after = 0;
     char ratio[FORMAT_SIZE];
     for (size_t i = 0; i < diff->row_count; i++) {
         const struct diff_row *row = &diff->rows[i];
-        if (row->part != PART_BUSY || row->kind != ROW_BOTH)
+        if (row->part != PART_BUSY || row->kind != ROW_BOTH || has_other_blocks(diff, row))
             continue;
-        same += row->time[BEFORE];
         slowed += row->by_duration * of->sign * 10 > row->time[BEFORE] ? row->time[BEFORE] : 0;
         before += row->time[BEFORE];
         after += row->time[AFTER];
     }
-    if (!is_shared_more(of) || slowed * 5 < same * 4 || before <= 0 || after <= 0)
+    if (!is_shared_more(of) || slowed * 3 < before || before <= 0 || after <= 0 ||
+        (double)MAX(before, after) / (double)MIN(before, after) >
+            1.2 * MAX(diff->processes[BEFORE], diff->processes[AFTER]))
         return nothing();
     return because("processes",
                    "%.0f compute processes had the device open instead of %.0f, and the same "
@@ -159,8 +166,7 @@ static struct reason by_kernel(const struct inquiry *of, const struct diff_row *
     if (fabs(after - before) * row->count[AFTER] * 2 < (double)llabs(row->by_duration))
         return because("overlap", "%.*s overlaps with other kernels %s than before",
                        TEXT_ARGS(name), row->change < 0 ? "more" : "less");
-    if (!of->diff->other_device && row->blocks[BEFORE] > 0 && row->blocks[AFTER] > 0 &&
-        fabs(row->blocks[AFTER] / row->blocks[BEFORE] - 1) > 0.05)
+    if (has_other_blocks(of->diff, row))
         return because("shapes",
                        "the shapes changed: %.*s has %s instead of %s thread blocks a launch",
                        TEXT_ARGS(name), number(round(row->blocks[AFTER]), count[0]),
@@ -334,20 +340,6 @@ static struct reason by_calls(const struct inquiry *of, enum side_count count, e
                                                              : by_number(of, count, key);
 }
 
-static struct reason by_sync(const struct inquiry *of) {
-    double syncs = of->more[SIDE_SYNCS] * of->sign, reads = of->more[SIDE_COPIES_DTOH] * of->sign;
-    char count[2][FORMAT_SIZE];
-    if (syncs <= 0.4 && reads <= 0.4)
-        return nothing();
-    if (syncs > 0.4)
-        return because("sync", "the host synchronizes with the device %s instead of %s times",
-                       number(of->per[AFTER][SIDE_SYNCS], count[0]),
-                       number(of->per[BEFORE][SIDE_SYNCS], count[1]));
-    return because("sync", "the host waits for %s instead of %s copies from the device",
-                   number(of->per[AFTER][SIDE_COPIES_DTOH], count[0]),
-                   number(of->per[BEFORE][SIDE_COPIES_DTOH], count[1]));
-}
-
 /* Many small copies cost the host more than the device. */
 static struct reason by_copies(const struct inquiry *of) {
     char count[2][FORMAT_SIZE];
@@ -359,6 +351,24 @@ static struct reason by_copies(const struct inquiry *of) {
                    number(of->per[BEFORE][SIDE_COPIES_HTOD], count[1]));
 }
 
+/* Frameworks wait for each copy from pageable memory: where there are as many more copies to the
+ * device as synchronizations, the copies are what the program does differently. */
+static struct reason by_sync(const struct inquiry *of) {
+    double syncs = of->more[SIDE_SYNCS] * of->sign, reads = of->more[SIDE_COPIES_DTOH] * of->sign;
+    char count[2][FORMAT_SIZE];
+    if (syncs <= 0.4 && reads <= 0.4)
+        return nothing();
+    if (reads <= 0.4 && of->more[SIDE_COPIES_HTOD] * of->sign >= syncs - 0.4)
+        return by_copies(of);
+    if (syncs > 0.4)
+        return because("sync", "the host synchronizes with the device %s instead of %s times",
+                       number(of->per[AFTER][SIDE_SYNCS], count[0]),
+                       number(of->per[BEFORE][SIDE_SYNCS], count[1]));
+    return because("sync", "the host waits for %s instead of %s copies from the device",
+                   number(of->per[AFTER][SIDE_COPIES_DTOH], count[0]),
+                   number(of->per[BEFORE][SIDE_COPIES_DTOH], count[1]));
+}
+
 static int64_t idle_of(const struct diff *diff, unsigned at) {
     int64_t idle = 0;
     for (unsigned part = PART_IDLE; part < PART_COUNT; part++)
@@ -366,16 +376,48 @@ static int64_t idle_of(const struct diff *diff, unsigned at) {
     return idle;
 }
 
+/* ", before the work of train.py:88 x.copy_(y)": the line before whose work most of the idle time
+ * came or went. */
+static const char *words_of_line(const struct inquiry *of, char words[WORDS]) {
+    const struct diff_line *largest = NULL;
+    int64_t most = of->idle * of->sign / 2;
+    words[0] = 0;
+    for (size_t i = 0; i < of->diff->line_count; i++) {
+        const struct diff_line *line = &of->diff->lines[i];
+        int64_t idle = (line->idle[AFTER] - line->idle[BEFORE]) * of->sign;
+        if (idle > most) {
+            largest = line;
+            most = idle;
+        }
+    }
+    if (!largest)
+        return words;
+    unsigned at = largest->frame[AFTER] ? AFTER : BEFORE;
+    const struct trace *trace = of->diff->sides[at].report->model.trace;
+    struct text file = trace_text(trace, trace->stack.file[largest->frame[at]]),
+                source = trace_text(trace, trace->stack.source[largest->frame[at]]);
+    char cut[NAME_SHOWN * 4 + 4];
+    for (size_t i = file.length; i > 0; i--)
+        if (file.data[i - 1] == '/') {
+            file = (struct text){file.data + i, file.length - i};
+            break;
+        }
+    source = shown(source, cut);
+    snprintf(words, WORDS, ", before the work of %.*s:%u%s%.*s", TEXT_ARGS(file),
+             trace->stack.line[largest->frame[at]], source.length ? " " : "", TEXT_ARGS(source));
+    return words;
+}
+
 static struct reason by_host(const struct inquiry *of) {
-    char cut[NAME_SHOWN * 4 + 4], time[2][FORMAT_SIZE];
+    char cut[NAME_SHOWN * 4 + 4], time[2][FORMAT_SIZE], line[WORDS];
     const struct diff_row *row = largest_row(of, PART_IDLE, PART_COUNT);
     if (!row)
         return nothing();
     struct text name = shown(row->name[row->kind == ROW_NEW ? AFTER : BEFORE], cut);
-    return because(part_key(row->part), "the device is idle for %s instead of %s: %s%s%.*s",
+    return because(part_key(row->part), "the device is idle for %s instead of %s: %s%s%.*s%s",
                    format_duration(row->time[AFTER], time[0]),
                    format_duration(row->time[BEFORE], time[1]), part_title(row->part),
-                   name.length ? ", " : "", TEXT_ARGS(name));
+                   name.length ? ", " : "", TEXT_ARGS(name), words_of_line(of, line));
 }
 
 /* The recorder slows the host down: another one does so by another amount. */
@@ -470,7 +512,8 @@ static struct reason by_allocations(const struct inquiry *of) {
 /* Something counted that changed, whatever it did to the time. */
 static struct reason notable(const struct inquiry *of) {
     static struct reason (*const rules[])(const struct inquiry *) = {
-        by_graph, by_compilations, by_allocations, by_memory_kind, by_sync, by_copies, by_launches};
+        by_graph, by_compilations, by_allocations, by_memory_kind,
+        by_sync,  by_copies,       by_launches,    by_sharing};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         for (int sign = -1; sign <= 1; sign += 2) {
             struct inquiry as = *of;

@@ -59,6 +59,26 @@ double noise_of_units(const int64_t *lengths, size_t count, struct status *statu
     return median > 0 ? 1.2533 * deviation / sqrt(fmax(independent, 1)) / median : -1;
 }
 
+bool noise_of_iterations(struct diff *diff, struct status *status) {
+    for (unsigned at = BEFORE; at < SIDES; at++) {
+        const struct steps *steps = &diff->sides[at].report->steps;
+        size_t count = steps->count - steps->warm_up;
+        int64_t *lengths = memory_allocate(count, sizeof *lengths, status);
+        if (!lengths)
+            return false;
+        for (size_t i = 0; i < count; i++)
+            lengths[i] =
+                steps->list[steps->warm_up + i].end - steps->list[steps->warm_up + i].start;
+        double spread = noise_of_units(lengths, count, status);
+        memory_free(lengths);
+        if (isnan(spread))
+            return false;
+        diff->noise.spread[at] = spread;
+        diff->noise.spread_known[at] = spread >= 0;
+    }
+    return true;
+}
+
 /* Called again for whole runs, which are one unit each: what their steps have shown stays. A side
  * without steps is taken to be as noisy as the other. */
 bool noise_find(struct diff *diff, struct status *status) {

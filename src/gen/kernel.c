@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gen/backends.h"
+#include "gen/custom.h"
 #include "gen/emit/program.h"
 
 /* A request starts zeroed: its specification is compared byte by byte. */
@@ -63,6 +64,7 @@ static code_function *const backends[KERNEL_FAMILIES][2] = {
     [KERNEL_GATED] = {NULL, source_dual_gemm_code},
     [KERNEL_LORA] = {NULL, source_dual_gemm_code},
     CODE_ROW(PORTABLE, portable),
+    [KERNEL_CUSTOM] = {custom_native_code, custom_source_code},
 };
 
 bool kernel_generate(const struct kernel_spec *spec, const struct device_capabilities *device,
@@ -126,6 +128,10 @@ static void append_program(char *name, size_t capacity, const struct program *pr
 
 void kernel_name(const struct kernel_spec *spec, char *name, size_t capacity) {
     const struct program *program = &spec->program;
+    if (spec->family == KERNEL_CUSTOM) {
+        snprintf(name, capacity, "%s", custom_get(spec->choices[0])->name);
+        return;
+    }
     bool rows = spec->family == KERNEL_PROGRAM && program->rank > program->outer;
     const char *family = spec->family == KERNEL_PORTABLE ? op_info((enum op)spec->choices[0])->name
                                                          : family_names[spec->family];

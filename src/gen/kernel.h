@@ -29,6 +29,7 @@ enum kernel_family {
     KERNEL_GATED,
     KERNEL_LORA,
     KERNEL_PORTABLE,
+    KERNEL_CUSTOM, /* gen/custom.h */
     KERNEL_FAMILIES
 };
 

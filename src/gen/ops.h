@@ -194,7 +194,8 @@ enum op_rule {
     X(CUMSUM, cumsum) \
     X(SAMPLE, sample) \
     X(UNFOLD, unfold) \
-    X(FOLD, fold)
+    X(FOLD, fold) \
+    X(CUSTOM, custom)
 
 /* clang-format on */
 

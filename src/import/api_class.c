@@ -1,6 +1,6 @@
 /* Classifies API calls and copies by their names, which are similar in all sources.
  *
- * A call is matched by the prefix of its API (cuda, cu, hip, cl, vk) and then by the first row
+ * A call is matched by the prefix of its API (cuda, cu, hip, cl, vk, ze) and then by the first row
  * whose text the rest begins with, so version suffixes (_v7000, _v2, _ptsz) and variants (Async,
  * 2D) need no rows. Metal's Objective-C methods are matched from their start. The words in a copy's
  * name give its direction and the kinds of memory. */
@@ -125,6 +125,28 @@ static const struct class_row opencl_rows[] = {
     {0},
 };
 
+static const struct class_row level_zero_rows[] = {
+    {"CommandListAppendLaunch", CALL_LAUNCH},
+    {"CommandQueueExecuteCommandLists", CALL_LAUNCH},
+    {"CommandListImmediateAppendCommandLists", CALL_LAUNCH},
+    {"CommandListAppendMemoryCopy", CALL_COPY},
+    {"CommandListAppendMemoryFill", CALL_COPY},
+    {"CommandListAppendMemoryPrefetch", CALL_COPY},
+    {"CommandListAppendImageCopy", CALL_COPY},
+    {"CommandQueueSynchronize", CALL_SYNC},
+    {"CommandListHostSynchronize", CALL_SYNC},
+    {"EventHostSynchronize", CALL_SYNC},
+    {"FenceHostSynchronize", CALL_SYNC},
+    {"MemAlloc", CALL_ALLOC},
+    {"MemFree", CALL_ALLOC},
+    {"VirtualMem", CALL_ALLOC},
+    {"PhysicalMem", CALL_ALLOC},
+    {"ModuleCreate", CALL_COMPILE},
+    {"ModuleDestroy", CALL_COMPILE},
+    {"KernelCreate", CALL_COMPILE},
+    {0},
+};
+
 static const struct class_row vulkan_rows[] = {
     {"QueueSubmit", CALL_LAUNCH},
     {"QueueBindSparse", CALL_LAUNCH},
@@ -164,9 +186,10 @@ static const struct {
     const char *prefix;
     const struct class_row *rows;
 } apis[] = {
-    {"cuda", runtime_rows}, {"hip", runtime_rows},    {"cu", driver_rows},     {"cl", opencl_rows},
-    {"vk", vulkan_rows},    {"__cuda", runtime_rows}, {"__hip", runtime_rows}, {"nv", runtime_rows},
-    {"-[MTL", metal_rows},  {"", metal_rows},
+    {"cuda", runtime_rows},  {"hip", runtime_rows}, {"cu", driver_rows},
+    {"cl", opencl_rows},     {"vk", vulkan_rows},   {"__cuda", runtime_rows},
+    {"__hip", runtime_rows}, {"nv", runtime_rows},  {"ze", level_zero_rows},
+    {"-[MTL", metal_rows},   {"", metal_rows},
 };
 
 static struct text text_after(struct text a, size_t count) {

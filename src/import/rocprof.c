@@ -599,8 +599,8 @@ static int rocprof_detect(const struct import_source *source) {
     if (source->is_folder)
         return detect_folder(source->path) ? 2 : 0;
     struct text titles = text_split(&rest, '\n');
-    if (titles.length == 0 || !memchr(titles.data, ',', titles.length))
-        return 0;
+    if (titles.length == 0 || titles.data[0] == '{' || !memchr(titles.data, ',', titles.length))
+        return 0; /* or the JSON of rocprofv3 in one line */
     struct rocprof *import = memory_allocate(1, sizeof *import, &ignored);
     if (!import)
         return 0;

@@ -21,7 +21,7 @@
 
 EXPORT int InitializeInjection(void);
 EXPORT int InitializeInjectionNvtx2(nvtx_export_table *tables);
-EXPORT int ridge_probe_attach(const char *folder, const char *words);
+EXPORT int ridge_probe_attach(const char *folder, const char *words, int32_t *started);
 EXPORT int ridge_probe_attached(void);
 EXPORT int ridge_probe_push(const char *name);
 EXPORT int ridge_probe_pop(void);
@@ -50,10 +50,13 @@ int InitializeInjectionNvtx2(nvtx_export_table *tables) {
 }
 
 /* Called by a recorder that attaches, on a thread that it has interrupted, and by the Python
- * module. Returns at once: the session starts on another thread. */
-int ridge_probe_attach(const char *folder, const char *words) {
+ * module. Returns at once: the session starts on another thread. The recorder does not see what is
+ * returned: `started`, unless it is NULL, gets it too. */
+int ridge_probe_attach(const char *folder, const char *words, int32_t *started) {
     int error = errno;
     int result = session_start(folder, words);
+    if (started)
+        *started = result;
     errno = error;
     return result;
 }

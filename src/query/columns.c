@@ -107,6 +107,8 @@ static const struct column_doc column_docs[] = {
     {"activity", "flops", "floating-point operations; NULL = unknown", ABSENT_ZERO},
     {"activity", "graph", "graph that launched it", ABSENT_ZERO},
     {"activity", "detail", "JSON object with source-specific fields", ABSENT_ZERO},
+    {"activity", "captured_by",
+     "correlation of the call that captured it into the graph (--graph node)", ABSENT_ZERO},
 
     {"call", "start", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"call", "duration", "nanoseconds", ABSENT_NEVER},
@@ -127,6 +129,7 @@ static const struct column_doc column_docs[] = {
      ABSENT_NEVER},
     {"range", "domain", "NVTX domain, signpost subsystem or Chrome category", ABSENT_NEVER},
     {"range", "detail", "JSON object, such as input shapes", ABSENT_ZERO},
+    {"range", "sequence", "equal for an operator and its gradient, within a process", ABSENT_ZERO},
 
     {"mark", "time", "nanoseconds on the trace's clock", ABSENT_NEVER},
     {"mark", "thread", "thread.id", ABSENT_ZERO},

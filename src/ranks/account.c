@@ -162,6 +162,14 @@ static void find_windows(struct job *job) {
 
 /* ---- the account ---- */
 
+/* Whether it is known since when the operation could complete. */
+static bool is_release_known(const struct job *job, const struct collective *collective) {
+    for (size_t i = 0; i < collective->count; i++)
+        if (!clock_is_aligned(job, &job->ranks[job->members[collective->first + i].rank]))
+            return false;
+    return collective->dependence != DEPENDS_UNKNOWN;
+}
+
 static bool account_rank(struct job *job, struct rank *rank, uint32_t number,
                          struct status *status) {
     struct intervals moving = {0}, unmatched = {0}, silent = {0}, alone = {0}, exposed_copy = {0};
@@ -170,7 +178,8 @@ static bool account_rank(struct job *job, struct rank *rank, uint32_t number,
     bool ok = true;
     for (size_t i = 0; ok && i < rank->event_count; i++) {
         const struct rank_event *event = &rank->events[i];
-        if (event->collective == NO_COLLECTIVE) {
+        if (event->collective == NO_COLLECTIVE ||
+            !is_release_known(job, &job->collectives[event->collective])) {
             ok = intervals_add(&unmatched, event->start, event->end, status);
             continue;
         }

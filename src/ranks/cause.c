@@ -12,7 +12,7 @@ static const double EXPLAINED_MIN = 0.5;
 /* Of the work's excess, the part in one function that is named. */
 static const double ONE_FUNCTION_MIN = 0.6;
 /* A function is the rank's own if the others spend at most this part of its time in it. */
-static const double ELSEWHERE_MAX = 0.25;
+static const double ELSEWHERE_MAX = 0.05;
 /* Differences of counts, of thread blocks and of clocks that matter. */
 static const double COUNT_MARGIN = 0.02, CLOCK_MARGIN = 0.03;
 
@@ -290,7 +290,7 @@ static void explain_host(const struct comparison *comparison, bool has_device,
 
 static void explain(const struct comparison *comparison, int64_t compute, int64_t copy,
                     int64_t idle, struct rank_cause *cause) {
-    bool has_device = comparison->job->ranks[comparison->rank].device != 0;
+    bool has_device = comparison->job->ranks[comparison->rank].has_device;
     if (copy > compute && copy > idle)
         name_part(cause, LATE_COPY, NULL, copy);
     else if (has_device && compute >= idle)

@@ -202,7 +202,8 @@ static bool join_lists(struct matching *matching, struct status *status) {
 static size_t expected_members(const struct job *job, const struct collective *collective) {
     if (collective->dependence == DEPENDS_SENDER)
         return 2;
-    return collective->expected ? collective->expected : job->rank_count;
+    return collective->expected ? collective->expected
+                                : (size_t)MAX(job->world, (int64_t)job->rank_count);
 }
 
 /* Leaves out what has no partner or too many, and lists the members of the rest. */

@@ -87,7 +87,8 @@ struct rank {
     int64_t local, world; /* -1: unknown */
     uint32_t host;        /* name, in job->names; 0: unknown */
     uint32_t source;      /* name of its file, in job->names */
-    uint32_t device;      /* name of its device; 0: none */
+    bool has_device;      /* kernels or copies were recorded */
+    uint32_t device;      /* name of its device; 0: unknown */
     uint64_t pid;
     bool is_cut;               /* its recording has no end, or has damage */
     uint64_t drops;            /* events that were lost */

@@ -210,6 +210,7 @@ static bool read_activity(struct reading *reading, size_t row, bool communicates
         return true;
     struct rank *rank = &reading->job->ranks[index];
     stretch(rank, start, end);
+    rank->has_device = true;
     if (!rank->device &&
         !name_of(reading, trace_text(trace, trace->device.name[trace->queue.device[queue]]),
                  &rank->device))
@@ -399,7 +400,7 @@ static bool find_handovers(struct reading *reading) {
         struct rank *rank = &reading->job->ranks[reading->first + r];
         intervals_sort(&handovers[r].blocked);
         intervals_sort(&handovers[r].others);
-        if (!rank->device && reading->rank_main[r])
+        if (!rank->has_device && reading->rank_main[r])
             ok = extend_events(reading, rank, reading->rank_main[r], &handovers[r]);
     }
     for (size_t r = 0; handovers && r < ranks; r++) {
@@ -417,7 +418,7 @@ static bool find_handovers(struct reading *reading) {
  * does not make it late. */
 static bool is_occupied(const struct rank *rank, int64_t time) {
     const struct intervals *const sets[] = {&rank->communication, &rank->compute};
-    for (size_t i = 0; i < (rank->device ? 2 : 1); i++) {
+    for (size_t i = 0; i < (rank->has_device ? 2 : 1); i++) {
         size_t at = 0;
         PARTITION_POINT(at, sets[i]->count, k, sets[i]->list[k].end <= time);
         if (at < sets[i]->count && sets[i]->list[at].start <= time)
@@ -490,10 +491,10 @@ static bool read_state(struct reading *reading, size_t row) {
         return true;
     struct rank *rank = &reading->job->ranks[index];
     unsigned state = trace->state.state[row];
-    if (!rank->device)
+    if (!rank->has_device)
         stretch(rank, start, end);
     if (state == STATE_RUNNING)
-        return rank->device || intervals_add(&rank->compute, start, end, reading->status);
+        return rank->has_device || intervals_add(&rank->compute, start, end, reading->status);
     if (!is_between_events(rank, start) || is_occupied(rank, start))
         return true;
     struct rank_part part = {.kind = PART_BLOCKED, .time = end - start, .count = 1};
@@ -628,7 +629,7 @@ static void sort_communication(struct reading *reading) {
 static bool find_host_compute(struct reading *reading, struct rank *rank, uint32_t main) {
     struct intervals own = {0}, running = {0};
     bool ok = true;
-    if (rank->device || rank->span.start > rank->span.end)
+    if (rank->has_device || rank->span.start > rank->span.end)
         return true;
     intervals_sort(&rank->compute);
     if (rank->compute.count == 0)

@@ -8,8 +8,10 @@
  * locks of the driver do not matter.
  *
  * The calls run on a stack of their own, with all asynchronous signals blocked. They return to
- * address 0: the fault stops the thread, and its registers, signal mask and system call are put
- * back as they were. Whatever is not as expected ends the attempt in the same way.
+ * rt_sigreturn(), with a signal frame that holds the thread's state and makes its system call
+ * again: if ridge is killed at any moment, the thread finishes the call and goes on by itself. The
+ * recorder stops the thread at that system call, and puts its registers, signal mask and
+ * interrupted call back as they were. Whatever is not as expected ends the attempt in the same way.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* process_vm_readv() */
@@ -51,16 +53,23 @@ enum {
     ATTEMPTS_NS = 2000000000, /* how long a suitable thread is looked for */
     RETRY_NS = 10000000,
     STOP_NS = 1000000000, /* a thread that does not stop in this time is not used */
-    POLL_NS = 100000,
+    POLL_NS = 20000,
+    RED_ZONE = 128,            /* below the stack pointer; the thread may use it */
     SCRATCH_BYTES = 256 << 10, /* stack and arguments of the calls */
     ARGUMENTS_BYTES = 16 << 10,
     STACK_BYTES = 128 << 10, /* of the thread, for unwinding */
     FRAMES_MAX = 256,
     EXTENDED_BYTES = 32 << 10, /* vector registers */
     LINE_SIZE = 4500,
-    PROBE_IS_RECORDED = 1, /* result of ridge_probe_attach() */
+    FRAME_BYTES = 8 << 10, /* for struct saved_frame */
+    /* results of ridge_probe_attach() */
+    PROBE_IS_RECORDED = 1,
+    PROBE_NO_THREAD = 2,
 };
 static const int64_t call_timeout_ns = 10000000000;
+
+/* The flags of an alternate signal stack that the kernel refuses, and so leaves the thread's. */
+enum { INVALID_STACK = 0x70 };
 
 /* ---- Registers --------------------------------------------------------------------------- */
 
@@ -69,10 +78,8 @@ static const int64_t call_timeout_ns = 10000000000;
 typedef struct user_regs_struct registers;
 enum { EXTENDED_REGISTERS = 0x202 /* NT_X86_XSTATE */, SYSTEM_CALL_BYTES = 2, HAS_RESTART = 1 };
 static const uint8_t system_call_bytes[] = {0x0f, 0x05};
-
-static uint64_t program_counter(const registers *registers) {
-    return registers->rip;
-}
+/* mov $15, %rax; syscall: of the C library. */
+static const uint8_t return_bytes[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
 
 static uint64_t stack_pointer(const registers *registers) {
     return registers->rsp;
@@ -89,30 +96,96 @@ static bool is_interrupted_call(const registers *registers, uint64_t *at) {
     return (int64_t)registers->orig_rax >= 0 && result <= -512 && result >= -516 && result != -515;
 }
 
-static void set_system_call(registers *registers, uint64_t at, long number,
-                            const uint64_t arguments[6]) {
-    registers->rip = at;
-    registers->rax = (uint64_t)number;
+/* Makes the interrupted call again. */
+static void set_restart(registers *registers) {
+    registers->rip -= SYSTEM_CALL_BYTES;
+    registers->rax = registers->orig_rax;
     registers->orig_rax = UINT64_MAX;
-    registers->rdi = arguments[0];
-    registers->rsi = arguments[1];
-    registers->rdx = arguments[2];
-    registers->r10 = arguments[3];
-    registers->r8 = arguments[4];
-    registers->r9 = arguments[5];
 }
 
-/* The word at the stack pointer is the return address: 0. */
-static void set_call(registers *registers, uint64_t function, uint64_t stack, uint64_t first,
-                     uint64_t second) {
+/* struct rt_sigframe of the kernel. Only the registers of FXSAVE follow it: functions do not
+ * preserve the others. */
+enum { UC_SIGCONTEXT_SS = 2, UC_STRICT_RESTORE_SS = 4, FX_BYTES = 512, FX_RESERVED = 464 };
+struct signal_frame {
+    uint64_t restorer;
+    uint64_t flags, link, stack, stack_flags, stack_bytes;
+    uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
+    uint64_t eflags;
+    uint16_t cs, gs, fs, ss;
+    uint64_t error, trap, old_mask, cr2, fpstate, reserved[8];
+    uint64_t mask;
+    uint8_t siginfo[128];
+};
+struct saved_frame {
+    uint64_t padding;
+    struct signal_frame frame; /* the stack pointer of the call */
+    uint8_t more[56];
+    uint8_t fpstate[FX_BYTES];
+};
+
+static uint64_t frame_address(uint64_t base) {
+    return base + offsetof(struct saved_frame, frame);
+}
+
+static void fill_frame(struct saved_frame *saved, uint64_t base, uint64_t restorer,
+                       const registers *from, const uint8_t *extended, uint64_t mask) {
+    registers at = *from;
+    set_restart(&at);
+    *saved = (struct saved_frame){.frame = {.restorer = restorer,
+                                            .flags = UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS,
+                                            .stack_flags = INVALID_STACK,
+                                            .r8 = at.r8,
+                                            .r9 = at.r9,
+                                            .r10 = at.r10,
+                                            .r11 = at.r11,
+                                            .r12 = at.r12,
+                                            .r13 = at.r13,
+                                            .r14 = at.r14,
+                                            .r15 = at.r15,
+                                            .rdi = at.rdi,
+                                            .rsi = at.rsi,
+                                            .rbp = at.rbp,
+                                            .rbx = at.rbx,
+                                            .rdx = at.rdx,
+                                            .rax = at.rax,
+                                            .rcx = at.rcx,
+                                            .rsp = at.rsp,
+                                            .rip = at.rip,
+                                            .eflags = at.eflags,
+                                            .cs = (uint16_t)at.cs,
+                                            .ss = (uint16_t)at.ss,
+                                            .fpstate = base + offsetof(struct saved_frame, fpstate),
+                                            .mask = mask}};
+    memcpy(saved->fpstate, extended, FX_RESERVED);
+}
+
+/* Whether the thread is about to return by that frame. */
+static bool is_returning(const registers *registers, uint64_t frame) {
+    return registers->orig_rax == SYS_rt_sigreturn && registers->rsp == frame + 8;
+}
+
+/* The registers also say which system call is made: none. */
+static bool cancel_system_call(pid_t tid) {
+    (void)tid;
+    return true;
+}
+
+/* The word at the stack pointer is the return address. */
+static void set_call(registers *registers, uint64_t function, uint64_t frame, uint64_t restorer,
+                     const uint64_t arguments[6]) {
+    (void)restorer; /* in the frame */
     registers->rip = function;
-    registers->rsp = stack - 8;
+    registers->rsp = frame;
     registers->rbp = 0;
     registers->rax = 0;
     registers->orig_rax = UINT64_MAX;
     registers->eflags &= ~(uint64_t)0x400; /* DF */
-    registers->rdi = first;
-    registers->rsi = second;
+    registers->rdi = arguments[0];
+    registers->rsi = arguments[1];
+    registers->rdx = arguments[2];
+    registers->rcx = arguments[3];
+    registers->r8 = arguments[4];
+    registers->r9 = arguments[5];
 }
 
 /* In the order of perf_unwind_registers(). */
@@ -132,10 +205,8 @@ typedef struct user_regs_struct registers;
  * would start again with the whole time. */
 enum { EXTENDED_REGISTERS = NT_PRFPREG, SYSTEM_CALL_BYTES = 4, HAS_RESTART = 0 };
 static const uint8_t system_call_bytes[] = {0x01, 0x00, 0x00, 0xd4};
-
-static uint64_t program_counter(const registers *registers) {
-    return registers->pc;
-}
+/* mov x8, #139; svc #0: of the vDSO. */
+static const uint8_t return_bytes[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
 
 static uint64_t stack_pointer(const registers *registers) {
     return registers->sp;
@@ -150,21 +221,61 @@ static bool is_interrupted_call(const registers *registers, uint64_t *at) {
     return true;
 }
 
-static void set_system_call(registers *registers, uint64_t at, long number,
-                            const uint64_t arguments[6]) {
-    registers->pc = at;
-    registers->regs[8] = (uint64_t)number;
-    memcpy(registers->regs, arguments, 6 * sizeof *arguments);
+/* The kernel has done that. */
+static void set_restart(registers *registers) {
+    (void)registers;
 }
 
-static void set_call(registers *registers, uint64_t function, uint64_t stack, uint64_t first,
-                     uint64_t second) {
+/* struct rt_sigframe of the kernel, with its struct fpsimd_context. */
+enum { VECTOR_BYTES = 512 };
+struct saved_frame {
+    uint8_t siginfo[128];
+    uint64_t flags, link, stack, stack_flags, stack_bytes;
+    uint64_t mask, unused[16];
+    uint64_t fault_address, registers[31], sp, pc, pstate, padding;
+    uint32_t magic, bytes, fpsr, fpcr;
+    uint8_t vectors[VECTOR_BYTES];
+    uint64_t end[2];
+    uint8_t more[3552];
+};
+
+static uint64_t frame_address(uint64_t base) {
+    return base;
+}
+
+static void fill_frame(struct saved_frame *saved, uint64_t base, uint64_t restorer,
+                       const registers *from, const uint8_t *extended, uint64_t mask) {
+    (void)base, (void)restorer;
+    *saved = (struct saved_frame){.stack_flags = INVALID_STACK,
+                                  .mask = mask,
+                                  .sp = from->sp,
+                                  .pc = from->pc,
+                                  .pstate = from->pstate,
+                                  .magic = FPSIMD_MAGIC,
+                                  .bytes = VECTOR_BYTES + 16};
+    memcpy(saved->registers, from->regs, sizeof saved->registers);
+    memcpy(saved->vectors, extended, VECTOR_BYTES);
+    memcpy(&saved->fpsr, extended + VECTOR_BYTES, 2 * sizeof saved->fpsr);
+}
+
+static bool is_returning(const registers *registers, uint64_t frame) {
+    return registers->regs[8] == SYS_rt_sigreturn && registers->sp == frame;
+}
+
+/* After the registers are set: until then, the frame of the next call is returned by. */
+static bool cancel_system_call(pid_t tid) {
+    int none = -1;
+    struct iovec part = {&none, sizeof none};
+    return ptrace(PTRACE_SETREGSET, tid, (void *)NT_ARM_SYSTEM_CALL, &part) == 0;
+}
+
+static void set_call(registers *registers, uint64_t function, uint64_t frame, uint64_t restorer,
+                     const uint64_t arguments[6]) {
     registers->pc = function;
-    registers->sp = stack;
-    registers->regs[0] = first;
-    registers->regs[1] = second;
+    registers->sp = frame;
+    memcpy(registers->regs, arguments, 6 * sizeof *arguments);
     registers->regs[29] = 0;
-    registers->regs[30] = 0;
+    registers->regs[30] = restorer;
 }
 
 static void unwind_registers(const registers *from, uint64_t *to) {
@@ -207,6 +318,18 @@ static bool has_shadow_stack(pid_t pid) {
     if (file)
         fclose(file);
     return has;
+}
+
+static bool read_memory(pid_t pid, uint64_t at, void *to, size_t bytes, size_t *got) {
+    struct iovec local = {to, bytes}, there = {(void *)(uintptr_t)at, bytes};
+    ssize_t length = process_vm_readv(pid, &local, 1, &there, 1, 0);
+    *got = length > 0 ? (size_t)length : 0;
+    return length == (ssize_t)bytes;
+}
+
+static bool is_libc(struct text module) {
+    return text_starts(module, "libc.so") || text_starts(module, "libc-") ||
+           text_starts(module, "libpthread");
 }
 
 /* A mapped file, as the process sees it. */
@@ -273,14 +396,55 @@ static uint64_t find_function(pid_t pid, const struct loaded_file *file, const c
     return ok ? file->base + address : 0;
 }
 
-static uint64_t find_dlopen(pid_t pid) {
+static uint64_t find_libc_function(pid_t pid, const char *name) {
     static const char *const libraries[] = {"libc.so.6 libc-2.", "libdl.so.2 libdl-2."};
     struct loaded_file file;
     uint64_t address = 0;
     for (size_t i = 0; i < ARRAY_COUNT(libraries) && !address; i++)
         if (find_loaded(pid, libraries[i], &file))
-            address = find_function(pid, &file, "dlopen");
+            address = find_function(pid, &file, name);
     return address;
+}
+
+/* The address of these bytes in code of the C library or the vDSO; 0: not found. */
+static uint64_t find_code(pid_t pid, const uint8_t *code, size_t bytes) {
+    enum { CHUNK = 64 << 10 };
+    static uint8_t chunk[CHUNK];
+    char path[64], line[LINE_SIZE];
+    uint64_t start, end, found = 0;
+    snprintf(path, sizeof path, "/proc/%ld/maps", (long)pid);
+    FILE *file = fopen(path, "re");
+    while (file && !found && fgets(line, sizeof line, file)) {
+        char access[8] = "";
+        line[strcspn(line, "\n")] = 0;
+        const char *slash = strrchr(line, '/');
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &start, &end, access) != 3 ||
+            access[2] != 'x' || !(strstr(line, "[vdso]") || (slash && is_libc(text_of(slash + 1)))))
+            continue;
+        for (uint64_t at = start; at < end && !found; at += CHUNK - bytes) {
+            size_t got, wanted = end - at < CHUNK ? (size_t)(end - at) : CHUNK;
+            read_memory(pid, at, chunk, wanted, &got);
+            const uint8_t *place = got >= bytes ? memmem(chunk, got, code, bytes) : NULL;
+            found = place ? at + (uint64_t)(place - chunk) : 0;
+        }
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* What a call needs of the process. */
+struct landmarks {
+    uint64_t dlopen, mmap, munmap;
+    uint64_t restorer; /* instructions that return from a signal */
+};
+
+static bool find_landmarks(pid_t pid, struct landmarks *found) {
+    *found = (struct landmarks){.dlopen = find_libc_function(pid, "dlopen"),
+                                .mmap = find_libc_function(pid, "mmap"),
+                                .munmap = find_libc_function(pid, "munmap"),
+                                .restorer = find_code(pid, return_bytes, sizeof return_bytes)};
+    return found->dlopen && found->mmap && found->munmap && found->restorer;
 }
 
 /* Whether the process sees the same file under this path. */
@@ -322,7 +486,8 @@ struct remote {
     uint8_t *extended;
     size_t extended_bytes;
     uint64_t mask;
-    uint64_t system_call; /* address of an instruction */
+    const struct landmarks *landmarks;
+    uint64_t frame; /* by which the call that is running returns */
     uint64_t scratch;
     bool is_gone;     /* the thread has ended */
     bool is_recorded; /* the probe serves another recorder */
@@ -346,13 +511,6 @@ static bool save_extended(struct remote *remote) {
         return false;
     remote->extended_bytes = part.iov_len;
     return true;
-}
-
-static bool read_memory(pid_t pid, uint64_t at, void *to, size_t bytes, size_t *got) {
-    struct iovec local = {to, bytes}, there = {(void *)(uintptr_t)at, bytes};
-    ssize_t length = process_vm_readv(pid, &local, 1, &there, 1, 0);
-    *got = length > 0 ? (size_t)length : 0;
-    return length == (ssize_t)bytes;
 }
 
 static bool write_memory(pid_t pid, uint64_t at, const void *from, size_t bytes) {
@@ -385,36 +543,24 @@ static bool is_event_stop(int stop) {
 
 /* Signals that arrive meanwhile are delivered. A process that is stopped by a signal is not used.
  */
-static bool interrupt_thread(struct remote *remote) {
+static bool await_event_stop(struct remote *remote) {
     int stop;
-    if (ptrace(PTRACE_INTERRUPT, remote->tid, NULL, NULL) != 0)
-        return false;
     for (;;) {
         if (wait_for_stop(remote, STOP_NS, &stop) <= 0)
             return false;
         if (is_event_stop(stop))
             return WSTOPSIG(stop) == SIGTRAP;
-        if (ptrace(PTRACE_CONT, remote->tid, NULL, (void *)(intptr_t)WSTOPSIG(stop)) != 0)
+        intptr_t deliver = WSTOPSIG(stop) & 0x80 ? 0 : WSTOPSIG(stop);
+        if (ptrace(PTRACE_CONT, remote->tid, NULL, (void *)deliver) != 0)
             return false;
     }
 }
 
-/* ---- Calls ------------------------------------------------------------------------------- */
-
-static bool run_system_call(struct remote *remote, long number, const uint64_t arguments[6],
-                            uint64_t *result) {
-    registers registers = remote->saved;
-    int stop;
-    set_system_call(&registers, remote->system_call, number, arguments);
-    if (!set_registers(remote->tid, &registers) ||
-        ptrace(PTRACE_SINGLESTEP, remote->tid, NULL, NULL) != 0 ||
-        wait_for_stop(remote, STOP_NS, &stop) <= 0 || is_event_stop(stop) ||
-        WSTOPSIG(stop) != SIGTRAP || !get_registers(remote->tid, &registers) ||
-        program_counter(&registers) != remote->system_call + SYSTEM_CALL_BYTES)
-        return false;
-    *result = result_of(&registers);
-    return true;
+static bool interrupt_thread(struct remote *remote) {
+    return ptrace(PTRACE_INTERRUPT, remote->tid, NULL, NULL) == 0 && await_event_stop(remote);
 }
+
+/* ---- Calls ------------------------------------------------------------------------------- */
 
 /* The thread waits for a lock that another thread holds for long. It holds none itself. */
 static bool give_up_call(struct remote *remote) {
@@ -427,37 +573,40 @@ static bool give_up_call(struct remote *remote) {
     return waits && interrupt_thread(remote);
 }
 
-/* Until the call returns to address 0. A signal that stops the process is left to it. */
-static bool run_call(struct remote *remote, uint64_t function, uint64_t first, uint64_t second,
-                     uint64_t *result) {
-    registers registers = remote->saved;
+static bool is_system_call_stop(int stop) {
+    return stop >> 16 == 0 && WSTOPSIG(stop) == (SIGTRAP | 0x80);
+}
+
+static bool is_fault(int signal) {
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE ||
+           signal == SIGTRAP;
+}
+
+/* Until the thread is about to return by the frame. *result is that of its last system call. A
+ * signal that stops the process is left to it. */
+static bool await_return(struct remote *remote, uint64_t *result) {
+    registers registers;
     intptr_t deliver = 0;
-    int stop;
-    set_call(&registers, function, remote->scratch + SCRATCH_BYTES - 64, first, second);
-    if (!set_registers(remote->tid, &registers))
-        return false;
     for (;;) {
-        if (ptrace(PTRACE_CONT, remote->tid, NULL, (void *)deliver) != 0)
+        int stop, got;
+        if (ptrace(PTRACE_SYSCALL, remote->tid, NULL, (void *)deliver) != 0)
             return false;
-        int got;
         while ((got = wait_for_stop(remote, call_timeout_ns, &stop)) == 0)
             if (give_up_call(remote))
                 return false;
-        if (got < 0)
-            return false;
-        int signal = WSTOPSIG(stop);
         deliver = 0;
-        if (is_event_stop(stop))
+        if (got < 0 || (!is_event_stop(stop) && is_fault(WSTOPSIG(stop))))
+            return false;
+        if (!is_system_call_stop(stop)) {
+            deliver = is_event_stop(stop) ? 0 : WSTOPSIG(stop);
             continue;
-        if (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE ||
-            signal == SIGTRAP)
-            break;
-        deliver = signal;
+        }
+        if (!get_registers(remote->tid, &registers))
+            return false;
+        if (is_returning(&registers, remote->frame))
+            return true;
+        *result = result_of(&registers);
     }
-    if (!get_registers(remote->tid, &registers) || program_counter(&registers) != 0)
-        return false;
-    *result = result_of(&registers);
-    return true;
 }
 
 /* All but those that the processor raises. */
@@ -467,6 +616,22 @@ static bool block_signals(struct remote *remote) {
     for (size_t i = 0; i < ARRAY_COUNT(raised); i++)
         mask &= ~((uint64_t)1 << (raised[i] - 1));
     return ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)sizeof mask, &mask) == 0;
+}
+
+/* Calls the function with a stack that begins below `base`, where the frame is. From the moment at
+ * which the registers are set, the thread needs no tracer. */
+static bool run_call(struct remote *remote, uint64_t base, uint64_t function,
+                     const uint64_t arguments[6], uint64_t *result) {
+    struct saved_frame frame;
+    registers registers = remote->saved;
+    fill_frame(&frame, base, remote->landmarks->restorer, &remote->saved, remote->extended,
+               remote->mask);
+    uint64_t before = remote->frame;
+    remote->frame = frame_address(base);
+    set_call(&registers, function, remote->frame, remote->landmarks->restorer, arguments);
+    return write_memory(remote->pid, base, &frame, sizeof frame) &&
+           set_registers(remote->tid, &registers) && (!before || cancel_system_call(remote->tid)) &&
+           block_signals(remote) && await_return(remote, result);
 }
 
 /* The three texts, one after the other. */
@@ -492,51 +657,75 @@ static uint64_t find_attach(const struct injection *injection) {
                : 0;
 }
 
-static bool call_probe(struct remote *remote, const struct injection *injection, uint64_t dlopen,
+static bool call_probe(struct remote *remote, const struct injection *injection,
                        struct status *status) {
-    uint64_t arguments[3], handle, attach, result;
-    if (!write_arguments(remote, injection, arguments))
+    uint64_t texts[3], attach, ignored, top = remote->scratch + SCRATCH_BYTES - FRAME_BYTES,
+                                        result_at = remote->scratch + ARGUMENTS_BYTES;
+    int32_t result = PROBE_NO_THREAD;
+    size_t got;
+    if (!write_arguments(remote, injection, texts) ||
+        !write_memory(remote->pid, result_at, &result, sizeof result))
         return status_fail(status, STATUS_IO, "its memory cannot be written");
-    if (!run_call(remote, dlopen, arguments[0], RTLD_NOW, &handle))
+    if (!run_call(remote, top, remote->landmarks->dlopen, (uint64_t[6]){texts[0], RTLD_NOW},
+                  &ignored))
         return status_fail(status, STATUS_IO, "dlopen() did not return in it");
-    if (handle == 0 || !(attach = find_attach(injection)))
+    if (!(attach = find_attach(injection)))
         return status_fail(status, STATUS_UNSUPPORTED, "its dynamic loader refuses %s",
                            injection->library);
-    if (!run_call(remote, attach, arguments[1], arguments[2], &result))
+    if (!run_call(remote, top, attach, (uint64_t[6]){texts[1], texts[2], result_at}, &ignored) ||
+        !read_memory(remote->pid, result_at, &result, sizeof result, &got))
         return status_fail(status, STATUS_IO, "the probe did not start in it");
-    remote->is_recorded = (int)result == PROBE_IS_RECORDED;
+    remote->is_recorded = result == PROBE_IS_RECORDED;
     if (remote->is_recorded)
         return status_fail(status, STATUS_UNSUPPORTED, "it is being recorded already");
-    return (int)result == 0 ||
-           status_fail(status, STATUS_UNSUPPORTED, "it cannot start another thread");
+    return result == 0 || status_fail(status, STATUS_UNSUPPORTED, "it cannot start another thread");
 }
 
+static bool has_returned(struct remote *remote) {
+    registers registers;
+    return !remote->is_gone && get_registers(remote->tid, &registers) &&
+           is_returning(&registers, remote->frame);
+}
+
+/* The calls that map and unmap the scratch memory use the thread's own stack. */
 static bool call_with_scratch(struct remote *remote, const struct injection *injection,
-                              uint64_t dlopen, struct status *status) {
+                              struct status *status) {
     const uint64_t map[6] = {
         0, SCRATCH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0};
-    uint64_t ignored;
-    if (!run_system_call(remote, SYS_mmap, map, &remote->scratch) || (int64_t)remote->scratch <= 0)
+    uint64_t ignored, base = (stack_pointer(&remote->saved) - RED_ZONE - FRAME_BYTES) & ~63ull;
+    if (!run_call(remote, base, remote->landmarks->mmap, map, &remote->scratch) ||
+        (int64_t)remote->scratch <= 0)
         return status_fail(status, STATUS_IO, "no memory can be mapped in it");
-    bool ok = call_probe(remote, injection, dlopen, status);
-    const uint64_t unmap[6] = {remote->scratch, SCRATCH_BYTES};
-    if (!remote->is_gone)
-        run_system_call(remote, SYS_munmap, unmap, &ignored);
+    bool ok = call_probe(remote, injection, status);
+    if (has_returned(remote))
+        run_call(remote, base, remote->landmarks->munmap,
+                 (uint64_t[6]){remote->scratch, SCRATCH_BYTES}, &ignored);
     return ok;
 }
 
-static bool run_calls(struct remote *remote, const struct injection *injection, uint64_t dlopen,
+/* The kernel restarts the interrupted call of a thread that leaves an event stop. Until there, the
+ * thread makes the call again by itself. */
+static void restore(struct remote *remote) {
+    struct iovec extended = {remote->extended, remote->extended_bytes};
+    registers restarted = remote->saved;
+    set_restart(&restarted);
+    ptrace(PTRACE_SETREGSET, remote->tid, (void *)(intptr_t)EXTENDED_REGISTERS, &extended);
+    ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)sizeof remote->mask, &remote->mask);
+    if (has_returned(remote) && set_registers(remote->tid, &restarted) &&
+        cancel_system_call(remote->tid) && ptrace(PTRACE_INTERRUPT, remote->tid, NULL, NULL) == 0 &&
+        ptrace(PTRACE_CONT, remote->tid, NULL, NULL) == 0)
+        await_event_stop(remote);
+    set_registers(remote->tid, &remote->saved);
+}
+
+static bool run_calls(struct remote *remote, const struct injection *injection,
                       struct status *status) {
     if (ptrace(PTRACE_GETSIGMASK, remote->tid, (void *)sizeof remote->mask, &remote->mask) != 0 ||
-        !save_extended(remote) || !block_signals(remote))
+        !save_extended(remote))
         return status_fail_errno(status, "the state of its thread cannot be saved");
-    bool ok = call_with_scratch(remote, injection, dlopen, status);
-    struct iovec extended = {remote->extended, remote->extended_bytes};
-    if (!remote->is_gone) {
-        ptrace(PTRACE_SETREGSET, remote->tid, (void *)(intptr_t)EXTENDED_REGISTERS, &extended);
-        set_registers(remote->tid, &remote->saved);
-        ptrace(PTRACE_SETSIGMASK, remote->tid, (void *)sizeof remote->mask, &remote->mask);
-    }
+    bool ok = call_with_scratch(remote, injection, status);
+    if (!remote->is_gone)
+        restore(remote);
     return ok;
 }
 
@@ -544,7 +733,7 @@ static bool run_calls(struct remote *remote, const struct injection *injection, 
 
 struct injector {
     const struct injection *injection;
-    uint64_t dlopen;
+    struct landmarks landmarks;
     struct symbols *symbols;
     struct perf_unwinder *unwinder;
     uint8_t *stack, *extended;
@@ -601,11 +790,6 @@ static bool is_waiting_function(struct text function) {
     return false;
 }
 
-static bool is_libc(struct text module) {
-    return text_starts(module, "libc.so") || text_starts(module, "libc-") ||
-           text_starts(module, "libpthread");
-}
-
 static bool is_loader_or_allocator(struct text module) {
     return text_starts(module, "ld-") || text_starts(module, "ld.so") ||
            text_find(module, "malloc") >= 0;
@@ -632,12 +816,12 @@ static bool are_safe_frames(struct injector *injector, const uint64_t *addresses
 }
 
 static bool is_safe(struct injector *injector, struct remote *remote) {
-    uint64_t values[UNWIND_REGISTERS] = {0}, addresses[FRAMES_MAX];
+    uint64_t values[UNWIND_REGISTERS] = {0}, addresses[FRAMES_MAX], system_call;
     uint8_t instruction[SYSTEM_CALL_BYTES];
     size_t got;
     bool complete = false, in_handler = false;
-    if (!is_interrupted_call(&remote->saved, &remote->system_call) ||
-        !read_memory(remote->pid, remote->system_call, instruction, sizeof instruction, &got) ||
+    if (!is_interrupted_call(&remote->saved, &system_call) ||
+        !read_memory(remote->pid, system_call, instruction, sizeof instruction, &got) ||
         memcmp(instruction, system_call_bytes, sizeof instruction) != 0)
         return false;
     read_memory(remote->pid, stack_pointer(&remote->saved), injector->stack, STACK_BYTES, &got);
@@ -718,19 +902,21 @@ static void fail_seize(struct injector *injector) {
 static void use_stopped(struct injector *injector, struct remote *remote) {
     if (!get_registers(remote->tid, &remote->saved) || !is_safe(injector, remote))
         return;
-    injector->ok = run_calls(remote, injector->injection, injector->dlopen, injector->status);
+    injector->ok = run_calls(remote, injector->injection, injector->status);
     injector->is_done = !remote->is_recorded; /* its last session may be about to end */
     injector->is_recorded |= remote->is_recorded;
 }
 
 static bool try_thread(void *context, int64_t tid, struct status *status) {
     struct injector *injector = context;
-    struct remote remote = {
-        .pid = injector->injection->pid, .tid = (pid_t)tid, .extended = injector->extended};
+    struct remote remote = {.pid = injector->injection->pid,
+                            .tid = (pid_t)tid,
+                            .landmarks = &injector->landmarks,
+                            .extended = injector->extended};
     (void)status;
     if (injector->is_done || !waits_in_call(remote.pid, tid))
         return true;
-    if (ptrace(PTRACE_SEIZE, remote.tid, NULL, NULL) != 0) {
+    if (ptrace(PTRACE_SEIZE, remote.tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0) {
         if (errno != ESRCH)
             fail_seize(injector);
         return true;
@@ -758,12 +944,12 @@ bool inject_probe(const struct injection *injection, struct status *status) {
     struct injector injector = {.injection = injection, .status = status};
     if (!check_process(injection, status))
         return false;
-    injector.dlopen = find_dlopen(injection->pid);
+    bool found = find_landmarks(injection->pid, &injector.landmarks);
     injector.symbols = symbols_create(status);
     injector.unwinder = injector.symbols ? perf_unwinder_create(injector.symbols, status) : NULL;
     injector.stack = memory_allocate(1, STACK_BYTES, status);
     injector.extended = memory_allocate(1, EXTENDED_BYTES, status);
-    if (!injector.dlopen)
+    if (!found)
         status_fail(status, STATUS_UNSUPPORTED, "it does not use glibc's dlopen()");
     else if (injector.unwinder && injector.stack && injector.extended &&
              perf_attach_mappings(injection->pid, injector.symbols, status))

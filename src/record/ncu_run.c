@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -13,50 +12,17 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/program.h"
 #include "base/text_lines.h"
 
 extern char **environ;
 
 /* ---- Where it is ---- */
 
-static bool is_program(struct buffer *path) {
-    buffer_byte(path, 0);
-    bool found = !path->failed && access(path->data, X_OK) == 0;
-    if (!path->failed)
-        path->length--;
-    return found;
-}
-
-static bool find_in_path(struct buffer *path) {
-    const char *variable = getenv("PATH");
-    struct text folders = text_of(variable ? variable : "");
-    while (folders.length > 0) {
-        struct text folder = text_split(&folders, ':');
-        buffer_reset(path);
-        buffer_text(path, folder);
-        buffer_string(path, "/ncu");
-        if (folder.length && is_program(path))
-            return true;
-    }
-    return false;
-}
-
 static bool find_program(struct buffer *path) {
     static const char *const places[] = {"/usr/local/cuda/bin/ncu",
-                                         "/opt/nvidia/nsight-compute/*/ncu"};
-    if (find_in_path(path))
-        return true;
-    for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
-        glob_t found = {0};
-        bool any = glob(places[i], 0, NULL, &found) == 0 && found.gl_pathc > 0;
-        buffer_reset(path);
-        if (any)
-            buffer_string(path, found.gl_pathv[found.gl_pathc - 1]); /* the newest version */
-        globfree(&found);
-        if (any && is_program(path))
-            return true;
-    }
-    return false;
+                                         "/opt/nvidia/nsight-compute/*/ncu", NULL};
+    return program_find("ncu", places, path);
 }
 
 bool ncu_is_installed(void) {
@@ -225,7 +191,6 @@ bool ncu_run(const struct ncu_options *options, int *exit_status, struct status 
                            "Nsight Compute (ncu) is not installed; it is part of the CUDA toolkit "
                            "(nsight-compute), and measures the counters of NVIDIA GPUs");
     }
-    buffer_byte(&program, 0);
     write_filter(options, &filter);
     char *sections = text_copy(text_of(options->sections ? options->sections : ""), status);
     add_word(&words, program.data, status);

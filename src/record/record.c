@@ -709,7 +709,10 @@ static bool attach_and_run(struct recording *recording, const struct environment
     bool ok = open_all(recording, environment, folder, status);
     if (ok && !recording->perf && !recording->thread_poll && !recording->reader)
         ok = status_fail(status, STATUS_UNSUPPORTED, "nothing of process %ld can be recorded: %s",
-                         (long)target->pid, recording->summary->notes[0]);
+                         (long)target->pid,
+                         *recording->summary->notes[0]
+                             ? recording->summary->notes[0]
+                             : "it has not loaded CUDA, and sampling is off");
     target->started = clock_now(); /* not while the sources were opened */
     if (ok)
         announce(environment);

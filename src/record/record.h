@@ -14,7 +14,8 @@ enum record_backend {
     RECORD_VULKAN,
     RECORD_METAL,
     RECORD_CPU,
-    RECORD_XCTRACE /* Metal, with Apple's xctrace: see xctrace_record.h */
+    RECORD_XCTRACE, /* Metal, with Apple's xctrace: see xctrace_record.h */
+    RECORD_ROCM     /* HIP, with AMD's rocprofv3: see cmd/record_rocprof.c */
 };
 
 /* Adds known facts about a device, such as its measured roofs: calls `add` for each meta row of the

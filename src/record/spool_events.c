@@ -59,6 +59,7 @@ bool spool_handle_kernel(const struct spool_origin *origin, const struct spool_k
         .shared_dynamic = kernel->shared_dynamic,
         .bytes = BYTES_UNKNOWN,
         .graph = kernel->graph,
+        .captured_by = kernel->captured_by,
     };
     if (kernel->head.bytes >= sizeof(struct spool_kernel_work)) {
         const struct spool_kernel_work *work = (const void *)kernel;
@@ -100,6 +101,7 @@ bool spool_handle_copy(const struct spool_origin *origin, const struct spool_cop
         .from_memory = copy->from_memory < MEMORY_KINDS ? copy->from_memory : MEMORY_UNKNOWN,
         .to_memory = copy->to_memory < MEMORY_KINDS ? copy->to_memory : MEMORY_UNKNOWN,
         .graph = copy->graph,
+        .captured_by = copy->captured_by,
     };
     if (!find_queue(origin, copy->device, copy->context, copy->stream, &row.queue))
         return false;

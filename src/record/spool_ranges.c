@@ -10,6 +10,7 @@
 #include "base/checksum.h"
 #include "base/json_write.h"
 #include "base/memory.h"
+#include "trace/nvtx_operator.h"
 
 enum { POSITIONS_SLACK = 1 << 16, HALVES_MAX = 1 << 22 };
 
@@ -73,19 +74,10 @@ static struct text shapes_in(struct text name) {
     return TEXT("");
 }
 
-static size_t operator_length(struct text name) {
-    static const char *const marks[] = {", seq = ", ", op_id = "};
-    for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
-        ptrdiff_t at = text_find(name, marks[i]);
-        if (at > 0)
-            return (size_t)at;
-    }
-    return 0;
-}
-
 struct row_range spool_range_row(struct trace_writer *writer, struct text name, uint32_t thread,
                                  const struct spool_attributes *attributes) {
-    size_t length = operator_length(name);
+    uint64_t sequence;
+    size_t length = nvtx_operator(name, &sequence);
     struct text shapes = length ? shapes_in(name) : TEXT("");
     return (struct row_range){
         .thread = thread,
@@ -93,6 +85,7 @@ struct row_range spool_range_row(struct trace_writer *writer, struct text name, 
         .category = length ? RANGE_OP : RANGE_ANNOTATION,
         .domain = attributes->domain,
         .detail = spool_range_detail(writer, attributes, shapes),
+        .sequence = sequence,
     };
 }
 

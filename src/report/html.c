@@ -121,8 +121,10 @@ static bool write_events(const struct report *report, size_t index, struct outpu
     return ok;
 }
 
-static bool write_page(const struct report *const *reports, size_t count, struct text difference,
-                       struct output *output, struct page_summary *summary, struct status *status) {
+/* `whole` is about the page as a whole and is named `what`; it may be empty. */
+static bool write_page(const struct report *const *reports, size_t count, const char *what,
+                       struct text whole, struct output *output, struct page_summary *summary,
+                       struct status *status) {
     struct text template = {(const char *)embedded_page_html, embedded_page_html_size};
     ptrdiff_t place = text_find(template, place_of_data);
     *summary = (struct page_summary){0};
@@ -131,7 +133,7 @@ static bool write_page(const struct report *const *reports, size_t count, struct
                            "this build's page has no place for data: build ridge again");
     output_write(output, template.data, (size_t)place);
     if (!write_sections(output, status) ||
-        (difference.length && !write_json(difference, "difference", 0, output, status)))
+        (whole.length && !write_json(whole, what, 0, output, status)))
         return false;
     for (size_t i = 0; i < count; i++)
         if (!write_report(reports[i], i, output, status) ||
@@ -145,11 +147,16 @@ static bool write_page(const struct report *const *reports, size_t count, struct
 
 bool report_write_html(const struct report *const *reports, size_t count, struct output *output,
                        struct page_summary *summary, struct status *status) {
-    return write_page(reports, count, TEXT(""), output, summary, status);
+    return write_page(reports, count, "", TEXT(""), output, summary, status);
 }
 
 bool report_write_difference_html(const struct report *const reports[2], struct text difference,
                                   struct output *output, struct page_summary *summary,
                                   struct status *status) {
-    return write_page(reports, 2, difference, output, summary, status);
+    return write_page(reports, 2, "difference", difference, output, summary, status);
+}
+
+bool report_write_job_html(struct text json, struct output *output, struct status *status) {
+    struct page_summary summary;
+    return write_page(NULL, 0, "job", json, output, &summary, status);
 }

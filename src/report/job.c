@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/communication.h"
+#include "base/array.h"
 #include "base/checksum.h"
 #include "base/format.h"
 #include "base/json_write.h"
@@ -14,6 +16,8 @@
 #include "base/min_max.h"
 #include "base/section.h"
 #include "ranks/replay.h"
+#include "ranks/steps.h"
+#include "report/job_sections.h"
 #include "report/text.h"
 
 /* ---- questions ---- */
@@ -24,6 +28,25 @@ static int by_time(const void *a, const void *b) {
     if (of_x != of_y)
         return of_x > of_y ? -1 : 1;
     return x->operation < y->operation ? -1 : x->operation > y->operation;
+}
+
+/* How much of the operation nothing hides, on all its ranks; and the limit of their links, if they
+ * are in one host. */
+static void add_members(const struct job *job, const struct collective *collective,
+                        struct collective_kind *kind) {
+    const struct rank *first = &job->ranks[job->members[collective->first].rank];
+    bool one_host = collective->is_device;
+    for (size_t i = 0; i < collective->count; i++) {
+        const struct member *member = &job->members[collective->first + i];
+        const struct rank *rank = &job->ranks[member->rank];
+        const struct rank_event *event = &rank->events[member->event];
+        kind->time += event->end - event->start;
+        kind->exposed +=
+            intervals_length(&rank->exposed, (struct interval){event->start, event->end});
+        one_host &= rank->host == first->host;
+    }
+    if (kind->count == 0)
+        kind->limit = one_host ? device_link_limit(job_text(job, first->device)) : 0;
 }
 
 static bool find_kinds(struct job_report *report, struct status *status) {
@@ -51,6 +74,7 @@ static bool find_kinds(struct job_report *report, struct status *status) {
                                          .link_bytes = collective_link_bytes(job, collective)};
         }
         struct collective_kind *kind = &report->kinds[at];
+        add_members(job, collective, kind);
         int64_t skew = collective->last_arrival - collective->first_arrival;
         kind->count++;
         kind->skew += skew;
@@ -74,8 +98,10 @@ static bool ask(const struct job *job, struct job_change change, int64_t *gain,
 bool job_report_build(struct job_report *report, const struct job *job, struct status *status) {
     *report = (struct job_report){.job = job, .straggler = job_straggler(job)};
     bool ok = (report->straggler == SIZE_MAX ||
-               cause_find(job, report->straggler, &report->cause, status)) &&
-              find_kinds(report, status) && job_findings_build(&report->findings, job, status) &&
+               (cause_find(job, report->straggler, &report->cause, status) &&
+                job_late_steps(job, report->straggler, &report->late, status))) &&
+              find_kinds(report, status) && job_path_find(job, &report->path, status) &&
+              job_findings_build(&report->findings, job, status) &&
               ask(job, (struct job_change){.without_straggler = SIZE_MAX, .balanced = true},
                   &report->balanced, status) &&
               ask(job, (struct job_change){.without_straggler = SIZE_MAX, .overlapped = true},
@@ -90,6 +116,7 @@ bool job_report_build(struct job_report *report, const struct job *job, struct s
 void job_report_finish(struct job_report *report) {
     memory_free(report->kinds);
     job_findings_finish(&report->findings);
+    job_path_finish(&report->path);
     report->kinds = NULL;
     report->kind_count = 0;
 }
@@ -122,14 +149,16 @@ static void describe_cause(const struct job_report *report, struct buffer *line)
                       format_ratio(cause->ratio, ratio), time);
         break;
     case LATE_LONGER:
-        if (label.length)
+        if (label.length && place.length)
+            buffer_printf(line, "%.*s (%.*s) takes", TEXT_ARGS(label), TEXT_ARGS(place));
+        else if (label.length)
             buffer_printf(line, "%.*s takes", TEXT_ARGS(label));
         else
             buffer_printf(line, "the same %s take",
-                          job->ranks[report->straggler].device ? "kernels" : "functions");
+                          job->ranks[report->straggler].has_device ? "kernels" : "functions");
         buffer_printf(line, " %s as long as on the other ranks (%s more)",
                       format_ratio(cause->ratio, ratio), time);
-        label.length = 0;
+        label.length = place.length = 0;
         break;
     case LATE_MORE_WORK:
         describe_more_work(cause, line, time);
@@ -181,8 +210,14 @@ static bool say_straggler(const struct job_report *report, size_t index, struct 
         return true;
     }
     const struct rank *rank = &job->ranks[report->straggler];
-    if (index > 1)
+    if (index > 2 || (index == 2 && report->late.count == 0))
         return false;
+    if (index == 2) {
+        buffer_printf(line, "It is late in %zu of %zu steps, most in step %zu (%s).",
+                      report->late.count, job_step_count(job), report->late.worst + 1,
+                      format_duration(report->late.worst_time, step));
+        return true;
+    }
     if (index == 1) {
         buffer_string(line, "Cause on that rank: ");
         describe_cause(report, line);
@@ -425,6 +460,66 @@ static bool say_contradictions(const struct job *job, struct buffer *line) {
     return true;
 }
 
+/* Against a rank without communication. */
+static bool say_efficiency(const struct job_report *report, struct buffer *line) {
+    const struct job *job = report->job;
+    const struct rank_account *account = &job->account;
+    char share[FORMAT_SIZE], alone[FORMAT_SIZE];
+    if (job->shared_count < 2 || account->window <= 0)
+        return false;
+    int64_t own = account->compute + account->copy + account->idle;
+    int64_t mean = own / (int64_t)MAX(job->rank_count, 1);
+    buffer_printf(line, "Efficiency %s: without communication the mean rank would take %s",
+                  format_percent((double)own / (double)account->window, share),
+                  format_duration(job->steps.count ? job_step_time(job, mean) : mean, alone));
+    buffer_string(line, job->steps.count ? " a step." : ".");
+    return true;
+}
+
+/* The ranks with the longest parts of the path; the rest is other ranks. */
+static bool say_path(const struct job_report *report, struct buffer *line) {
+    enum { NAMED = 3 };
+    const struct job *job = report->job;
+    const struct job_path *path = &report->path;
+    char share[FORMAT_SIZE];
+    int64_t sum = path->transfer + path->unmatched, left = 0, named[NAMED] = {0};
+    size_t ranks[NAMED], count = 0;
+    for (size_t r = 0; r < job->rank_count; r++)
+        sum += path->own[r];
+    if (job->replayed < 0 || sum <= 0)
+        return false;
+    buffer_string(line, "Critical path: ");
+    for (; count < NAMED; count++) {
+        size_t best = SIZE_MAX;
+        for (size_t r = 0; r < job->rank_count; r++) {
+            bool taken = false;
+            for (size_t i = 0; i < count; i++)
+                taken |= ranks[i] == r;
+            if (!taken && path->own[r] * 100 >= sum &&
+                (best == SIZE_MAX || path->own[r] > path->own[best]))
+                best = r;
+        }
+        if (best == SIZE_MAX)
+            break;
+        ranks[count] = best;
+        named[count] = path->own[best];
+        buffer_printf(line, "rank %lld %s, ", (long long)job->ranks[best].number,
+                      format_percent((double)path->own[best] / (double)sum, share));
+    }
+    for (size_t r = 0; r < job->rank_count; r++)
+        left += path->own[r];
+    for (size_t i = 0; i < count; i++)
+        left -= named[i];
+    if (left * 100 >= sum)
+        buffer_printf(line, "other ranks %s, ", format_percent((double)left / (double)sum, share));
+    if (path->unmatched > 0)
+        buffer_printf(line, "unmatched communication %s, ",
+                      format_percent((double)path->unmatched / (double)sum, share));
+    buffer_printf(line, "transfers %s.",
+                  format_percent((double)path->transfer / (double)sum, share));
+    return true;
+}
+
 static bool say_gains(const struct job_report *report, struct buffer *line) {
     char balanced[FORMAT_SIZE], overlapped[FORMAT_SIZE], faster[FORMAT_SIZE], whole[FORMAT_SIZE];
     if (report->job->replayed < 0 || report->balanced < 0)
@@ -452,13 +547,15 @@ static struct value share_of(const struct rank *rank, int64_t part) {
 RANK(rank_number, value_integer(at->number))
 RANK(rank_host, at->host ? value_text(job_text(of->job, at->host)) : value_unknown())
 RANK(rank_source, value_text(job_text(of->job, at->source)))
-RANK(rank_device, at->device ? value_text(job_text(of->job, at->device)) : value_none())
+RANK(rank_device, at->device       ? value_text(job_text(of->job, at->device))
+                  : at->has_device ? value_unknown()
+                                   : value_none())
 RANK(rank_window, value_integer(at->account.window))
 RANK(rank_compute, share_of(at, at->account.compute))
 RANK(rank_wait, share_of(at, at->account.wait))
 RANK(rank_transfer, share_of(at, at->account.transfer))
 RANK(rank_unmatched, at->account.unmatched ? share_of(at, at->account.unmatched) : value_none())
-RANK(rank_copy, at->device ? share_of(at, at->account.copy) : value_none())
+RANK(rank_copy, at->has_device ? share_of(at, at->account.copy) : value_none())
 RANK(rank_idle, share_of(at, at->account.idle))
 RANK(rank_last, value_integer((int64_t)at->last_arrivals))
 RANK(rank_lateness, value_integer(at->lateness))
@@ -525,6 +622,9 @@ KIND(kind_bus, at->link_bytes > 0 && at->transfer > 0
                    ? value_real(at->link_bytes * (double)at->count / seconds_of(at))
                    : value_unknown())
 
+KIND(kind_limit, at->limit > 0 ? value_real(at->limit) : value_unknown())
+KIND(kind_exposed, at->time > 0 ? value_ratio(at->exposed, at->time) : value_unknown())
+
 static const void *kind_row(const void *source, size_t index) {
     const struct job_report *report = source;
     return index < report->kind_count ? &report->kinds[index] : NULL;
@@ -539,6 +639,8 @@ static const struct column kind_columns[] = {
     {"transfer_ns", "transfer", UNIT_NS, 0, kind_transfer},
     {"algorithm_bytes_per_s", "algorithm", UNIT_BYTES_PER_S, 0, kind_algorithm},
     {"bus_bytes_per_s", "bus", UNIT_BYTES_PER_S, 0, kind_bus},
+    {"limit_bytes_per_s", "limit", UNIT_BYTES_PER_S, 0, kind_limit},
+    {"exposed", "exposed", UNIT_SHARE, 0, kind_exposed},
     {"operation", "operation", UNIT_TEXT, COLUMN_FLEXIBLE, kind_operation},
     {"group", NULL, UNIT_TEXT, 0, kind_group},
     {0},
@@ -560,8 +662,7 @@ static void say(struct output *output, unsigned width, const char *before, struc
     buffer_clear(line);
 }
 
-static void write_head(const struct job_report *report, unsigned width, struct output *output,
-                       struct buffer *line) {
+static void say_head(const struct job_report *report, struct buffer *line) {
     const struct job *job = report->job;
     char length[FORMAT_SIZE], step[FORMAT_SIZE], ranks[FORMAT_PLURAL_SIZE];
     char hosts[FORMAT_PLURAL_SIZE];
@@ -579,7 +680,6 @@ static void write_head(const struct job_report *report, unsigned width, struct o
             line, ", %zu steps of %s", job->steps.count,
             format_duration(job_step_time(job, job->window.end - job->window.start), step));
     buffer_byte(line, '.');
-    say(output, width, "", line);
 }
 
 static bool write_table(const struct section *section, const struct job_report *report,
@@ -594,16 +694,41 @@ static bool write_table(const struct section *section, const struct job_report *
         output, status);
 }
 
+/* Of those that have something to say, the nth. */
+static bool say_trust(const struct job *job, size_t nth, struct buffer *line) {
+    static bool (*const sayers[])(const struct job *job, struct buffer *line) = {
+        say_matched, say_missing, say_cut, say_contradictions};
+    size_t seen = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(sayers); i++) {
+        buffer_clear(line);
+        if (i == 3) {
+            size_t clocks = job->clock_count ? job->clock_count - 1 : 0;
+            if (nth < seen + clocks)
+                return say_clock(job, nth - seen, line);
+            seen += clocks;
+        }
+        if (sayers[i](job, line) && seen++ == nth)
+            return true;
+    }
+    buffer_clear(line);
+    return false;
+}
+
 bool job_report_text(const struct job_report *report, unsigned width, struct output *output,
                      struct status *status) {
     const struct job *job = report->job;
     struct buffer line = {0};
-    write_head(report, width, output, &line);
-    output_printf(output, "\n");
+    say_head(report, &line);
+    say(output, width, "", &line);
+    if (job->replayed >= 0)
+        output_printf(output, "\n");
     for (size_t i = 0; say_straggler(report, i, &line); i++)
         say(output, width, i ? "  " : "", &line);
-    if (say_gains(report, &line))
-        say(output, width, "", &line);
+    static bool (*const sayers[])(const struct job_report *,
+                                  struct buffer *) = {say_efficiency, say_path, say_gains};
+    for (size_t i = 0; i < ARRAY_COUNT(sayers); i++)
+        if (sayers[i](report, &line))
+            say(output, width, "", &line);
     if (report->findings.count)
         output_printf(output, "\nFindings\n");
     for (size_t i = 0; say_finding(report, i, &line); i++)
@@ -616,19 +741,49 @@ bool job_report_text(const struct job_report *report, unsigned width, struct out
                     "means; skew: last arrival after the first, transfer: from then to the end",
                     width, TEXT_KINDS, output, status);
     output_printf(output, "\nTrust\n");
-    if (say_matched(job, &line))
-        say(output, width, "  - ", &line);
-    if (say_missing(job, &line))
-        say(output, width, "  - ", &line);
-    if (say_cut(job, &line))
-        say(output, width, "  - ", &line);
-    for (size_t i = 0; say_clock(job, i, &line); i++)
-        say(output, width, "  - ", &line);
-    if (say_contradictions(job, &line))
+    for (size_t i = 0; say_trust(job, i, &line); i++)
         say(output, width, "  - ", &line);
     ok = ok && buffer_ok(&line, status);
     buffer_finish(&line);
     return ok;
+}
+
+/* ---- for the page ---- */
+
+static void write_sentence(struct json *json, const char *part, struct buffer *line) {
+    json_begin_object(json);
+    json_member_string(json, "part", part);
+    json_member_text(json, "text", buffer_as_text(line));
+    json_end_object(json);
+    buffer_clear(line);
+}
+
+void job_write_sentences(const struct job_report *report, struct json *json) {
+    struct buffer line = {0};
+    json_begin_array(json);
+    say_head(report, &line);
+    write_sentence(json, "head", &line);
+    for (size_t i = 0; say_straggler(report, i, &line); i++)
+        write_sentence(json, "straggler", &line);
+    if (say_efficiency(report, &line))
+        write_sentence(json, "gains", &line);
+    if (say_path(report, &line))
+        write_sentence(json, "gains", &line);
+    if (say_gains(report, &line))
+        write_sentence(json, "gains", &line);
+    for (size_t i = 0; say_finding(report, i, &line); i++)
+        write_sentence(json, "finding", &line);
+    for (size_t i = 0; say_trust(report->job, i, &line); i++)
+        write_sentence(json, "trust", &line);
+    json_end_array(json);
+    buffer_finish(&line);
+}
+
+bool job_write_tables(const struct job_report *report, struct json *json, struct status *status) {
+    enum { ROWS = 1000 };
+    return section_write_json_table(&section_ranks, "ranks", report, ROWS, json, status) &&
+           section_write_json_table(&section_collectives, "collectives", report, ROWS, json,
+                                    status);
 }
 
 /* ---- JSON ---- */
@@ -661,6 +816,8 @@ static void write_straggler_json(struct json *json, const struct job_report *rep
     json_member_integer(json, "explained_ns", report->cause.explained);
     json_member_text(json, "function", job_text(job, report->cause.label));
     json_member_text(json, "place", job_text(job, report->cause.place));
+    json_member_unsigned(json, "late_steps", report->late.count);
+    json_member_unsigned(json, "worst_step", report->late.count ? report->late.worst + 1 : 0);
     json_end_object(json);
 }
 
@@ -690,6 +847,25 @@ static void write_findings_json(struct json *json, const struct job_report *repo
     }
     json_end_array(json);
     buffer_finish(&line);
+}
+
+static void write_path_json(struct json *json, const struct job_report *report) {
+    const struct job *job = report->job;
+    json_key(json, "critical_path");
+    json_begin_object(json);
+    json_member_integer(json, "transfer_ns", report->path.transfer);
+    json_member_integer(json, "unmatched_ns", report->path.unmatched);
+    json_key(json, "ranks");
+    json_begin_array(json);
+    for (size_t r = 0; r < job->rank_count; r++)
+        if (report->path.own[r] > 0) {
+            json_begin_object(json);
+            json_member_integer(json, "rank", job->ranks[r].number);
+            json_member_integer(json, "own_ns", report->path.own[r]);
+            json_end_object(json);
+        }
+    json_end_array(json);
+    json_end_object(json);
 }
 
 static void write_clocks_json(struct json *json, const struct job *job) {
@@ -743,6 +919,7 @@ bool job_report_json(const struct job_report *report, struct output *output,
     write_gain(&json, "communication_2x_ns", report->faster);
     json_end_object(&json);
     write_findings_json(&json, report);
+    write_path_json(&json, report);
     write_clocks_json(&json, job);
     json_key(&json, "ranks");
     bool ok = section_write_json(&section_ranks, report, &json, status);

@@ -8,7 +8,9 @@
 #include "base/output.h"
 #include "ranks/cause.h"
 #include "ranks/findings.h"
+#include "ranks/path.h"
 #include "ranks/ranks.h"
+#include "ranks/steps.h"
 
 /* Collectives of one operation, group and size. */
 struct collective_kind {
@@ -19,13 +21,17 @@ struct collective_kind {
     int64_t skew, skew_max; /* last arrival after the first: sum, and largest */
     int64_t transfer;       /* end after the last arrival: sum */
     double link_bytes;      /* of one; 0: unknown */
+    double limit;           /* published, bytes per second of a link; 0: unknown */
+    int64_t time, exposed;  /* of all members: sums */
 };
 
 struct job_report {
     const struct job *job;
     size_t straggler; /* index of the rank that costs most; SIZE_MAX: none is worth naming */
     struct rank_cause cause;
+    struct late_steps late; /* of the straggler */
     struct job_findings findings;
+    struct job_path path;
     int64_t balanced;              /* gain if every rank took as long as the median; -1: unknown */
     int64_t overlapped, faster;    /* gain with communication overlapped, and twice as fast */
     struct collective_kind *kinds; /* most exposed time first */
@@ -38,5 +44,8 @@ void job_report_finish(struct job_report *report);
 bool job_report_text(const struct job_report *report, unsigned width, struct output *output,
                      struct status *status);
 bool job_report_json(const struct job_report *report, struct output *output, struct status *status);
+/* The page; `name` is what it is about. */
+bool job_report_html(const struct job_report *report, const char *name, struct output *output,
+                     struct status *status);
 
 #endif

@@ -4,8 +4,10 @@
  * changes within a version, and new ones may appear. */
 #include "report/report.h"
 
+#include "base/min_max.h"
 #include "base/json_write.h"
 #include "report/json_parts.h"
+#include "trace/rank_select.h"
 #include "trace/writer.h"
 
 enum { REPORT_JSON_VERSION = 1 };
@@ -20,6 +22,36 @@ void json_report_meta(struct json *json, const struct trace *trace) {
         json_end_object(json);
     }
     json_end_array(json);
+}
+
+/* The only rank of the trace, and the size of its job; null if there are several or none. */
+static void write_rank(struct json *json, const struct trace *trace) {
+    int64_t rank = -1, world = -1, number;
+    bool several = false;
+    for (uint32_t p = 1; p < trace->process.count; p++) {
+        number = trace_process_rank(trace, p);
+        several |= rank >= 0 && number >= 0 && number != rank;
+        rank = MAX(rank, number);
+        if (text_to_i64(trace_text(trace, trace->process.world_size[p]), &number))
+            world = MAX(world, number);
+    }
+    for (uint32_t s = 0; s < trace->session_count && trace->process.count <= 1; s++) {
+        number = trace_session_rank(trace, s);
+        several |= rank >= 0 && number >= 0 && number != rank;
+        rank = MAX(rank, number);
+    }
+    if (text_to_i64(trace_meta(trace, META_WORLD_SIZE), &number))
+        world = MAX(world, number);
+    json_key(json, "rank");
+    if (rank >= 0 && !several)
+        json_integer(json, rank);
+    else
+        json_null(json);
+    json_key(json, "world_size");
+    if (world > 0)
+        json_integer(json, world);
+    else
+        json_null(json);
 }
 
 static void write_trace(struct json *json, const struct report *report) {
@@ -41,6 +73,7 @@ static void write_trace(struct json *json, const struct report *report) {
     else
         json_null(json);
     json_member_unsigned(json, "sessions", trace->session_count);
+    write_rank(json, trace);
     json_report_meta(json, trace);
     json_end_object(json);
 }

@@ -164,6 +164,8 @@ bool report_write_html(const struct report *const *reports, size_t count, struct
 bool report_write_difference_html(const struct report *const reports[2], struct text difference,
                                   struct output *output, struct page_summary *summary,
                                   struct status *status);
+/* The page of a job, whose data is `json`. */
+bool report_write_job_html(struct text json, struct output *output, struct status *status);
 
 /* Length of the run without pauses: of all recordings in the trace, one after another. */
 int64_t report_wall(const struct report *report);

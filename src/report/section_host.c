@@ -81,6 +81,7 @@ RANGE(range_host, value_integer(at->host_time))
 RANGE(range_host_self, value_integer(at->host_self))
 RANGE(range_device, value_integer(at->device_time))
 RANGE(range_device_self, value_integer(at->device_self))
+RANGE(range_backward, at->backward ? value_integer(at->backward) : value_none())
 RANGE(range_activities, value_integer((int64_t)at->activities))
 /* Columns without a device are left out. */
 RANGE(range_device_shown,
@@ -95,6 +96,7 @@ static const struct column range_columns[] = {
     {"depth", NULL, UNIT_COUNT, 0, range_depth},
     {NULL, "device", UNIT_NS, 0, range_device_shown},
     {NULL, "share", UNIT_SHARE, 0, range_share},
+    {"backward_ns", "backward", UNIT_NS, COLUMN_OPTIONAL, range_backward},
     {"host_ns", "host", UNIT_NS, 0, range_host},
     {"host_self_ns", "host self", UNIT_NS, 0, range_host_self},
     {"count", "count", UNIT_COUNT, 0, range_count},

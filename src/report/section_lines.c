@@ -9,6 +9,8 @@ LINE(line_number, value_integer(TRACE->stack.line[at->frame]))
 LINE(line_function, report_text(of, TRACE->stack.function[at->frame]))
 LINE(line_source, report_text(of, TRACE->stack.source[at->frame]))
 LINE(line_device, value_integer(at->device_time))
+LINE(line_captured, at->captured_time ? value_integer(at->captured_time) : value_none())
+LINE(line_backward, at->backward_time ? value_integer(at->backward_time) : value_none())
 LINE(line_idle, value_integer(at->idle))
 LINE(line_waits, value_integer((int64_t)at->waits))
 LINE(line_wait_time, value_integer(at->wait_time))
@@ -34,6 +36,8 @@ static const struct column line_columns[] = {
     {"function", NULL, UNIT_TEXT, 0, line_function},
     {"source", NULL, UNIT_TEXT, 0, line_source},
     {"device_ns", "device", UNIT_NS, 0, line_device},
+    {"captured_ns", "in graphs", UNIT_NS, COLUMN_OPTIONAL, line_captured},
+    {"backward_ns", "backward", UNIT_NS, COLUMN_OPTIONAL, line_backward},
     {"idle_ns", "idle", UNIT_NS, 0, line_idle},
     {"wait_ns", "waits", UNIT_NS, 0, line_wait_time},
     {"waits", NULL, UNIT_COUNT, 0, line_waits},
@@ -92,11 +96,20 @@ static bool cpu_lines_note(const void *source, struct buffer *line) {
 static bool lines_sentence(const void *source, size_t index, struct buffer *line) {
     if (!called_line_row(source, 0))
         return false;
+    const struct lines *lines = &((const struct report_source *)source)->report->lines;
     if (index == 0)
         buffer_string(line, "Device: work launched by the line. Idle: device idle time that ended "
                             "with such work. Waits: time in synchronizing calls. CPU: time of "
                             "samples in the line and in what it calls.");
-    return index == 0;
+    else if (index == 1 && lines->captured_time)
+        buffer_string(line, "In graphs: work that the line captured into a CUDA graph. Its device "
+                            "time is also that of the line that launches the graph.");
+    else if (lines->backward_time && index == 1u + (lines->captured_time > 0))
+        buffer_string(line, "Backward: work of the gradients of the line's operators. Its device "
+                            "time is also that of the line that waits for the backward pass.");
+    else
+        return false;
+    return true;
 }
 
 static bool cpu_lines_sentence(const void *source, size_t index, struct buffer *line) {

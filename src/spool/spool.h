@@ -102,8 +102,9 @@ struct spool_kernel {
     uint32_t correlation, device, context, stream;
     uint32_t grid[3], block[3];
     uint32_t registers, shared_static, shared_dynamic;
-    uint32_t graph; /* 0: not part of a graph */
-    uint64_t graph_node;
+    uint32_t graph;       /* 0: not part of a graph */
+    uint32_t captured_by; /* correlation id of the call that captured it; 0: unknown */
+    uint32_t padding;
 };
 /* A longer SPOOL_KERNEL, with an estimate of the kernel's work. */
 struct spool_kernel_work {
@@ -116,7 +117,7 @@ struct spool_copy {
     uint64_t bytes;
     uint32_t correlation, device, context, stream;
     uint8_t is_set, direction, from_memory, to_memory; /* enums of trace/schema.h */
-    uint32_t graph;
+    uint32_t graph, captured_by, padding;
 };
 enum spool_payload {
     SPOOL_PAYLOAD_NONE,

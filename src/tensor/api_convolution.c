@@ -102,15 +102,18 @@ static bool check_windows(struct builder *build, const struct windows *windows) 
 
 /* ---- Convolutions ----------------------------------------------------------------------- */
 
+/* y is [batch, groups, out / groups, positions]: as a product has it, so that the sum is part of
+ * its kernel and not rounded before. */
 static struct tensor *add_bias(struct builder *build, struct tensor *y, struct tensor *bias) {
     if (!bias || !y)
         return y;
-    if (bias->view.rank != 1 || bias->view.sizes[0] != y->view.sizes[1]) {
+    int64_t groups = y->view.sizes[1], channels = y->view.sizes[2];
+    if (bias->view.rank != 1 || bias->view.sizes[0] != groups * channels) {
         status_fail(build->status, STATUS_USAGE, "the bias must be [%lld]",
-                    (long long)y->view.sizes[1]);
+                    (long long)(groups * channels));
         return NULL;
     }
-    return build_expression(build, OP_ADD, y, RESHAPED(build, bias, -1, 1, 1), NULL);
+    return build_expression(build, OP_ADD, y, RESHAPED(build, bias, groups, channels, 1), NULL);
 }
 
 static bool check_weight(struct builder *build, const struct tensor *x, const struct tensor *weight,
@@ -146,8 +149,8 @@ static bool build_convolution(struct builder *build, const struct operation *ope
     struct tensor *columns = plain ? x : unfolded(build, x, &windows, 0);
     columns = RESHAPED(build, columns, batch, groups, depth, count[0] * count[1]);
     struct tensor *matrix = RESHAPED(build, weight, groups, out / groups, depth);
-    struct tensor *y = build_matmul(build, matrix, columns);
-    outputs[0] = add_bias(build, RESHAPED(build, y, batch, out, count[0], count[1]), inputs[2]);
+    struct tensor *y = add_bias(build, build_matmul(build, matrix, columns), inputs[2]);
+    outputs[0] = RESHAPED(build, y, batch, out, count[0], count[1]);
     return outputs[0] != NULL;
 }
 
@@ -204,7 +207,8 @@ static bool build_transposed_convolution(struct builder *build, const struct ope
         return false;
     struct node_parameters parameters = parameters_of(&windows, 0);
     struct tensor *y = build_kernel(build, OP_FOLD, x->dtype, &shape, &columns, 1, &parameters);
-    outputs[0] = add_bias(build, RESHAPED(build, y, batch, out, plane[1], plane[2]), inputs[2]);
+    y = RESHAPED(build, y, batch, 1, out, plane[1] * plane[2]);
+    outputs[0] = RESHAPED(build, add_bias(build, y, inputs[2]), batch, out, plane[1], plane[2]);
     return outputs[0] != NULL;
 }
 

@@ -226,18 +226,20 @@ ridge_tensor *ridge_rms_norm(ridge_tensor *x, ridge_tensor *weight, float epsilo
     return operation_result(&operation);
 }
 
-/* A value for each channel, as axis 1 of x. */
+/* A value for each channel: [groups, channels of a group, 1]. */
 static struct tensor *by_channel(struct builder *build, struct tensor *values,
-                                 const struct tensor *x, const char *what) {
-    if (values->view.rank != 1 || values->view.sizes[0] != x->view.sizes[1]) {
+                                 const struct view *grouped, const char *what) {
+    int64_t groups = grouped->sizes[1], channels = grouped->sizes[2];
+    if (values->view.rank != 1 || values->view.sizes[0] != groups * channels) {
         status_fail(build->status, STATUS_USAGE, "%s must be [%lld]", what,
-                    (long long)x->view.sizes[1]);
+                    (long long)(groups * channels));
         return NULL;
     }
-    struct view view = values->view;
-    for (unsigned axis = 2; axis < x->view.rank; axis++)
-        if (!view_insert_axis(&view, view.rank, build->status))
-            return NULL;
+    int64_t stride = values->view.strides[0];
+    struct view view = {.rank = 3,
+                        .offset = values->view.offset,
+                        .sizes = {groups, channels, 1},
+                        .strides = {stride * channels, stride, 1}};
     return build_view(build, values, &view);
 }
 
@@ -253,21 +255,27 @@ static bool build_group_norm(struct builder *build, const struct operation *oper
                            "evenly",
                            (long long)groups);
     struct tensor *y = build_contiguous(build, x);
-    if (view_count(&x->view) > 0) {
-        struct view grouped, whole = x->view;
-        int64_t sizes[3] = {x->view.sizes[0], groups,
-                            view_count(&x->view) / x->view.sizes[0] / groups};
-        view_set_contiguous(&whole);
-        if (!y || !view_contiguous(3, sizes, &grouped, build->status))
-            return false;
-        grouped.offset = y->view.offset;
-        y = standardized(build, build_view(build, y, &grouped), 4, operation->numbers[0]);
-        y = build_view(build, y, &whole);
-    }
+    struct view grouped, whole = x->view;
+    int64_t rows = x->view.sizes[0] * x->view.sizes[1];
+    int64_t sizes[4] = {x->view.sizes[0], groups, x->view.sizes[1] / groups,
+                        rows > 0 ? view_count(&x->view) / rows : 0};
+    if (!y || !view_contiguous(4, sizes, &grouped, build->status))
+        return false;
+    grouped.offset = y->view.offset;
+    y = build_view(build, y, &grouped);
+    if (view_count(&x->view) > 0)
+        y = standardized(build, y, 1u << 2 | 1u << 3, operation->numbers[0]);
     if (inputs[1])
-        y = build_expression(build, OP_MUL, y, by_channel(build, inputs[1], x, "the weight"), NULL);
+        y = build_expression(build, OP_MUL, y, by_channel(build, inputs[1], &grouped, "the weight"),
+                             NULL);
     if (inputs[2])
-        y = build_expression(build, OP_ADD, y, by_channel(build, inputs[2], x, "the bias"), NULL);
+        y = build_expression(build, OP_ADD, y, by_channel(build, inputs[2], &grouped, "the bias"),
+                             NULL);
+    if (!y)
+        return false;
+    view_set_contiguous(&whole);
+    whole.offset = y->view.offset;
+    y = build_view(build, y, &whole);
     outputs[0] = y;
     return y != NULL;
 }

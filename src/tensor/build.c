@@ -97,14 +97,18 @@ struct tensor *build_expression(struct builder *build, enum op op, struct tensor
     return elementwise(build, op, result_type(info, operands), operands, info->arity);
 }
 
-struct tensor *build_scalar(struct builder *build, enum op op, struct tensor *x, double y) {
-    if (x && value_type_of(x->dtype) == VALUE_I32 &&
-        !(y >= INT32_MIN && y <= INT32_MAX && y == (double)(int32_t)y)) {
-        status_fail(build->status, STATUS_USAGE, "%g cannot be represented in %s: cast first", y,
-                    ridge_dtype_name(x->dtype));
+struct tensor *build_number(struct builder *build, enum ridge_dtype dtype, double value) {
+    if (value_type_of(dtype) == VALUE_I32 &&
+        !(value >= INT32_MIN && value <= INT32_MAX && value == (double)(int32_t)value)) {
+        status_fail(build->status, STATUS_USAGE, "%g cannot be represented in %s: cast first",
+                    value, ridge_dtype_name(dtype));
         return NULL;
     }
-    return x ? build_expression(build, op, x, build_constant(build, x->dtype, y), NULL) : NULL;
+    return build_constant(build, dtype, value);
+}
+
+struct tensor *build_scalar(struct builder *build, enum op op, struct tensor *x, double y) {
+    return x ? build_expression(build, op, x, build_number(build, x->dtype, y), NULL) : NULL;
 }
 
 static struct tensor *convert(struct builder *build, enum op op, enum ridge_dtype dtype,

@@ -12,6 +12,8 @@ struct builder {
 };
 
 struct tensor *build_constant(struct builder *build, enum ridge_dtype dtype, double value);
+/* The same; fails if an integer type does not have the value. */
+struct tensor *build_number(struct builder *build, enum ridge_dtype dtype, double value);
 /* An elementwise operation of the table, with broadcasting. */
 struct tensor *build_expression(struct builder *build, enum op op, struct tensor *x,
                                 struct tensor *y, struct tensor *z);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "gen/random.h"
+#include "tensor/custom.h"
 #include "tensor/dual_gemm.h"
 #include "tensor/lower.h"
 
@@ -287,6 +288,15 @@ static bool lower_windows(struct lowering *lowering, const struct node *node,
     return kernel_portable(&work, device, &out->request, lowering->status);
 }
 
+static bool lower_custom(struct lowering *lowering, const struct node *node,
+                         const struct device_capabilities *device, struct lowered *out) {
+    const struct custom_call *call = (const struct custom_call *)(uintptr_t)node->parameters.seed;
+    struct custom_work work = {call->number, call->blocks, call->scalars};
+    out->flops = call->flops;
+    out->bytes = call->bytes ? call->bytes : inputs_bytes(lowering, node) + node_bytes(node);
+    return kernel_custom(&work, device, &out->request, lowering->status);
+}
+
 typedef bool lower_function(struct lowering *, const struct node *,
                             const struct device_capabilities *, struct lowered *);
 static lower_function *const functions[OP_COUNT] = {
@@ -299,7 +309,7 @@ static lower_function *const functions[OP_COUNT] = {
     [OP_GATHER] = lower_gather,       [OP_SCATTER_ADD] = lower_scatter_add,
     [OP_ARGSORT] = lower_rows,        [OP_CUMSUM] = lower_rows,
     [OP_SAMPLE] = lower_sample,       [OP_UNFOLD] = lower_windows,
-    [OP_FOLD] = lower_windows,
+    [OP_FOLD] = lower_windows,        [OP_CUSTOM] = lower_custom,
 };
 
 /* Memory for a launch only. */

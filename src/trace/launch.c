@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "trace/writer.h"
 
 /* The scope in which a correlation id is unique: a process, or the whole session if some queue of
  * it has no process. Scopes are numbered: sessions first, then processes. */
@@ -104,24 +105,41 @@ static uint32_t find_call(const struct trace *trace, const struct launch_index *
     return (uint32_t)*call;
 }
 
-uint32_t *launch_find(struct trace *trace, struct status *status) {
+/* By activity: the call with the correlation id of that column. */
+static uint32_t *join(struct trace *trace, const uint64_t *correlation, struct status *status) {
     struct scopes scopes = {0};
     struct launch_index index = {0};
-    if (!trace_load(trace, TABLE_ACTIVITY, "queue correlation", status) ||
-        !trace_load(trace, TABLE_CALL, "thread correlation", status))
-        return NULL;
-    uint32_t *launch = memory_allocate(trace->activity.count, sizeof *launch, status);
-    bool ok = launch && find_scopes(trace, &scopes, status) &&
-              index_calls(trace, &scopes, &index, status);
+    uint32_t *calls = memory_allocate(trace->activity.count, sizeof *calls, status);
+    bool ok =
+        calls && find_scopes(trace, &scopes, status) && index_calls(trace, &scopes, &index, status);
     for (size_t activity = 0; activity < trace->activity.count && ok; activity++)
-        launch[activity] = find_call(trace, &index, activity_scope(trace, &scopes, activity),
-                                     trace->activity.correlation[activity]);
+        calls[activity] = find_call(trace, &index, activity_scope(trace, &scopes, activity),
+                                    correlation[activity]);
     memory_free(index.dense);
     map_finish(&index.map);
     memory_free(scopes.session_wide);
     if (!ok) {
-        memory_free(launch);
+        memory_free(calls);
         return NULL;
     }
-    return launch;
+    return calls;
+}
+
+uint32_t *launch_find(struct trace *trace, struct status *status) {
+    return trace_load(trace, TABLE_ACTIVITY, "queue correlation", status) &&
+                   trace_load(trace, TABLE_CALL, "thread correlation", status)
+               ? join(trace, trace->activity.correlation, status)
+               : NULL;
+}
+
+bool launch_find_captures(struct trace *trace, uint32_t **captures, struct status *status) {
+    *captures = NULL;
+    if (!text_is(trace_meta(trace, META_CUDA_GRAPHS), CUDA_GRAPHS_BY_NODE))
+        return true;
+    if (!trace_load(trace, TABLE_ACTIVITY, "queue captured_by", status) ||
+        !trace_load(trace, TABLE_CALL, "thread correlation", status))
+        return false;
+    *captures = join(trace, trace->activity.captured_by, status);
+    trace_unload(trace, TABLE_ACTIVITY, "captured_by");
+    return *captures != NULL;
 }

@@ -11,5 +11,8 @@
  * the last one in the file wins, so call this before trace_reorder(). Loads the columns it needs.
  * NULL on failure; free with memory_free(). */
 uint32_t *launch_find(struct trace *trace, struct status *status);
+/* The same for the call that captured the activity into a CUDA graph. NULL where graphs were not
+ * recorded by node. */
+bool launch_find_captures(struct trace *trace, uint32_t **captures, struct status *status);
 
 #endif

@@ -88,13 +88,14 @@
     X(registers, U32)                                                                              \
     X(shared_static, U32)                                                                          \
     X(shared_dynamic, U32)                                                                         \
-    X(bytes, U64)      /* copies and sets: moved; kernels: read and written; or BYTES_UNKNOWN */   \
-    X(direction, U8)   /* enum copy_direction */                                                   \
-    X(from_memory, U8) /* enum memory_kind */                                                      \
-    X(to_memory, U8)   /* enum memory_kind */                                                      \
-    X(flops, U64)      /* 0 = unknown */                                                           \
-    X(graph, U32)      /* 0 = not launched by a graph, or unknown */                               \
-    X(detail, STRING)  /* a JSON object with source-specific data (NCCL arguments) */
+    X(bytes, U64)       /* copies and sets: moved; kernels: read and written; or BYTES_UNKNOWN */  \
+    X(direction, U8)    /* enum copy_direction */                                                  \
+    X(from_memory, U8)  /* enum memory_kind */                                                     \
+    X(to_memory, U8)    /* enum memory_kind */                                                     \
+    X(flops, U64)       /* 0 = unknown */                                                          \
+    X(graph, U32)       /* 0 = not launched by a graph, or unknown */                              \
+    X(detail, STRING)   /* a JSON object with source-specific data (NCCL arguments) */             \
+    X(captured_by, U64) /* correlation of the call that captured it into the graph; 0 = unknown */
 
 /* A driver or runtime API call on the host. */
 #define CALL_COLUMNS(X)                                                                            \
@@ -117,7 +118,8 @@
     X(name, STRING)                                                                                \
     X(category, U8)   /* enum range_category */                                                    \
     X(domain, STRING) /* NVTX domain, signpost subsystem, Chrome category */                       \
-    X(detail, STRING) /* a JSON object, such as input shapes */
+    X(detail, STRING) /* a JSON object, such as input shapes */                                    \
+    X(sequence, U64)  /* of an operator or its gradient: 1 + PyTorch's number; 0 = none */
 
 /* A point in time on a thread. */
 #define MARK_COLUMNS(X)                                                                            \

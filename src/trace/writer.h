@@ -82,8 +82,10 @@ TRACE_TABLES(SCHEMA_WRITE)
 #define META_PROCESSORS "processors"              /* that the recorded program may use */
 #define META_STATES_INTERVAL "states.interval_ns" /* thread states were read that often */
 #define META_SAMPLES_CLOCK "samples.clock"        /* "wall": samples also count waiting threads */
-#define META_STARTS_LATE "recording.starts_late"  /* the program ran before; "yes" */
-#define META_ENDS_EARLY "recording.ends_early"    /* and after, or it was killed; "yes" */
+#define META_CUDA_GRAPHS "cuda.graphs"            /* recorded "as a whole", or */
+#define CUDA_GRAPHS_BY_NODE "by node"
+#define META_STARTS_LATE "recording.starts_late" /* the program ran before; "yes" */
+#define META_ENDS_EARLY "recording.ends_early"   /* and after, or it was killed; "yes" */
 /* "none": the source has durations without start times, and activities were laid end to end.
  * "counters": it has only counters of the launches of another recording. */
 #define META_TIMELINE "timeline"

@@ -40,8 +40,6 @@ each page.json
 printf '%%PDF-1.7' > paper.pdf
 each paper.pdf
 
-printf 'NVIDIA Tegra Profiler Report\0' > report1.nsys-rep
-each report1.nsys-rep
 
 each missing.json
 each .

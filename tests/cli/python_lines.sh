@@ -82,6 +82,80 @@ for row in csv.DictReader(sys.stdin):
     if row["activities"] != "0":
         print(row["line"], row["source"], row["activities"])' | sort
 "$RIDGE" report t.ridge --section steps | sed -n 's/, found.*//p'
+echo "- the forward pass of what they launch, by sequence numbers of emit_nvtx()"
+cat > sequence.c << 'EOF'
+#include "nvtx_copy.h"
+#include <pthread.h>
+#include <stdio.h>
+extern int cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+int pthread_setname_np(pthread_t, const char *);
+static void *kernel, **arguments;
+static void run(const char *name, int number, int launches) {
+    char text[64];
+    snprintf(text, sizeof text, "%s, seq = %d", name, number);
+    push(text);
+    for (int i = 0; i < launches; i++)
+        cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, 0, arguments, 0);
+    pop();
+}
+void forward(void *of, void **with, int number);
+void forward(void *of, void **with, int number) {
+    kernel = of, arguments = with;
+    nvtx_begin();
+    run("aten::addmm", number, 1);
+}
+static void *work(void *last) {
+    pthread_setname_np(pthread_self(), "pt_autograd_0");
+    for (int i = (int)(long)last; i >= 0; i--)
+        run("AddmmBackward0", i, 2);
+    return 0;
+}
+void run_backward(long last);
+void run_backward(long last) {
+    pthread_t thread;
+    pthread_create(&thread, 0, work, (void *)last);
+    pthread_join(thread, 0);
+}
+EOF
+${CC:-cc} -I"$TESTS/probe" -I"$TESTS/../src" -D_DEFAULT_SOURCE -fPIC -shared -o lib/sequence.so sequence.c "$TESTS/probe/nvtx_copy.c" lib/libcuda.so.1 -ldl -pthread
+cat > forward.py << 'EOF'
+import ctypes, sys
+sys.path[:0] = ["torch/autograd", sys.argv[1]]
+import graph, lines
+engine = ctypes.CDLL("sequence.so")
+for step in range(4):
+    engine.forward(lines.kernel, lines.arguments, 2 * step)
+    engine.forward(lines.kernel, lines.arguments, 2 * step + 1)
+graph.run(engine, ctypes.c_long(7))
+EOF
+record -o t.ridge -- python3 forward.py "$TESTS/fixtures"
+by_line() {
+    "$RIDGE" report t.ridge --steps all --by line --format csv | python3 -c '
+import csv, sys
+for row in csv.DictReader(sys.stdin):
+    if row["device_ns"] != "0" or row[sys.argv[1]]:
+        print(row["line"], row["source"], row["activities"], row[sys.argv[1]])' "$1" | sort
+}
+by_line backward_ns
+echo "- a CUDA graph: the line that launches it and those that captured its kernels"
+cat > captured.py << 'EOF'
+import ctypes, sys
+sys.path.insert(0, sys.argv[1])
+import lines
+captured = (1, 1, 32, 1, 1, 0, ctypes.c_void_p(30), lines.arguments, None)
+for layer in range(3):
+    lines.go(lines.kernel, 1, *captured)
+lines.go(lines.kernel, 1, *captured)
+graph = ctypes.c_void_p()
+lines.cuda.cuGraphInstantiateWithFlags(ctypes.byref(graph), None, ctypes.c_ulonglong(0))
+for step in range(5):
+    lines.cuda.cuGraphLaunch(graph, None)
+    lines.wait()
+EOF
+record --graph node -o t.ridge -- python3 captured.py "$TESTS/fixtures"
+by_line captured_ns
+record -o t.ridge -- python3 captured.py "$TESTS/fixtures"
+"$RIDGE" query t.ridge "SELECT name, count(*) FROM kernel GROUP BY 1" --format csv
 echo "- a recording that ends within an iteration"
 cat > killed.py << 'EOF'
 import os, sys, time

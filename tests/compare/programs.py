@@ -1675,6 +1675,557 @@ def same_input(gpu, changed):
     return still(work)
 
 
+# ---- a fourth set: written after the rules had learned from the third, recorded and scored once ----
+
+WAITS = r"sync|wait|DtoH|device-to-host|from the device|item"
+REPLACED = r"became|replaced|fus"
+HOST = r"host|CPU"
+
+
+@pair("rms-norm-fused", REPLACED + r"|norm")
+def rms_norm_fused(gpu, changed):
+    import torch
+
+    x, weight = bf16(gpu, 8192, 2048), bf16(gpu, 2048)
+
+    def by_parts(y):
+        return y * torch.rsqrt(y.float().square().mean(-1, keepdim=True) + 1e-6).to(y.dtype) * weight
+
+    return still(lambda i: torch.nn.functional.rms_norm(x, (2048,), weight) if changed else by_parts(x))
+
+
+@pair("swiglu-compiled", REPLACED + r"|triton", "profiler")
+def swiglu_compiled(gpu, changed):
+    import torch
+
+    a, b = bf16(gpu, 4096, 4096), bf16(gpu, 4096, 4096)
+
+    def gate(a, b):
+        return (torch.nn.functional.silu(a) * b).clamp(-4, 4) * 0.5
+
+    gate = torch.compile(gate) if changed else gate
+    return still(lambda i: gate(a, b))
+
+
+@pair("gelu-tanh", REPLACED + r"|gelu")
+def gelu_tanh(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 24, device=gpu.device)
+
+    def by_parts(x):
+        return 0.5 * x * (1 + torch.tanh(0.79788456 * (x + 0.044715 * x * x * x)))
+
+    return still(lambda i: torch.nn.functional.gelu(x, approximate="tanh") if changed else by_parts(x))
+
+
+@pair("loss-fused", REPLACED + r"|softmax|loss")
+def loss_fused(gpu, changed):
+    import torch
+
+    x, y = torch.randn(8192, 4096, device=gpu.device), torch.randint(4096, (8192,), device=gpu.device)
+
+    def by_parts():
+        shifted = x - x.max(-1, keepdim=True).values
+        return (shifted.exp().sum(-1).log() - shifted.gather(1, y[:, None])[:, 0]).mean()
+
+    return still(lambda i: torch.nn.functional.cross_entropy(x, y) if changed else by_parts())
+
+
+@pair("heads-batched", REPLACED + r"|fewer|launch")
+def heads_batched(gpu, changed):
+    x, y = bf16(gpu, 16, 512, 64), bf16(gpu, 16, 64, 512)
+    return still(lambda i: x @ y if changed else [x[k] @ y[k] for k in range(16)])
+
+
+@pair("adam-fused-gone", REPLACED + r"|adam|more|launch|multi_tensor")
+def adam_fused_gone(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=512, layers=6)
+    kind = {"foreach": True} if changed else {"fused": True}
+    return training(torch, model, x, torch.optim.AdamW(model.parameters(), lr=1e-4, **kind))
+
+
+@pair("graph-decode", r"graph")
+def graph_decode(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=12, batch=1)
+
+    def work():
+        with torch.no_grad():
+            model(x)
+
+    return graphed(gpu, changed, work)
+
+
+@pair("graph-lost", r"graph")
+def graph_lost(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 14, device=gpu.device)
+
+    def work():
+        for _ in range(40):
+            x.mul_(0.999).add_(0.001)
+
+    return graphed(gpu, not changed, work)
+
+
+@pair("graph-deeper", r"launch|more|node|became|layers")
+def graph_deeper(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=512, layers=16 if changed else 8, batch=64)
+
+    def work():
+        with torch.no_grad():
+            model(x)
+
+    return graphed(gpu, True, work)
+
+
+@pair("accuracy-each-step", WAITS)
+def accuracy_each_step(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+    y = torch.randint(1024, (1024,), device=gpu.device)
+
+    def work(i):
+        hits = (model(x).argmax(-1) == y).sum()
+        if changed:
+            float(hits)
+
+    return still(work)
+
+
+@pair("accuracy-kept", WAITS)
+def accuracy_kept(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+    total = torch.zeros((), device=gpu.device)
+
+    def work(i):
+        mean = model(x).float().mean()
+        total.add_(mean)
+        if not changed:
+            total.item()
+
+    return still(work)
+
+
+@pair("branch-on-device", WAITS)
+def branch_on_device(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=6)
+
+    def work(i):
+        y = x
+        for layer in model:
+            y = layer(y)
+            if changed and y.abs().max() > 1e6:
+                y = y * 0.5
+
+    return still(work)
+
+
+@pair("unique-gone", WAITS + r"|unique|sort|gone|fewer|no longer|launch")
+def unique_gone(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=512, layers=4)
+    ids = torch.randint(100, (4096,), device=gpu.device)
+
+    def work(i):
+        if not changed:
+            torch.unique(ids)
+        model(x)
+
+    return still(work)
+
+
+@pair("event-each-layer", WAITS)
+def event_each_layer(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=6)
+
+    def work(i):
+        y = x
+        for layer in model:
+            y = layer(y)
+            if changed and gpu.real:
+                event = torch.cuda.Event()
+                event.record()
+                event.synchronize()
+
+    return still(work)
+
+
+@pair("tolist-each-step", WAITS)
+def tolist_each_step(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+
+    def work(i):
+        best = model(x).argmax(-1)[:8]
+        if changed:
+            best.tolist()
+
+    return still(work)
+
+
+@pair("pinned-batch", r"pinned|pageable")
+def pinned_batch(gpu, changed):
+    import torch
+
+    host = torch.randn(64, 3, 224, 224)
+    host = gpu.pinned(host) if changed else host
+    model, x = mlp(torch, gpu, width=1024, layers=2)
+
+    def work(i):
+        host.to(gpu.device, non_blocking=True)
+        model(x)
+
+    return still(work)
+
+
+@pair("results-pageable", r"pinned|pageable|sync|wait")
+def results_pageable(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=2, batch=2048)
+    host = torch.empty(2048, 2048, dtype=torch.bfloat16)
+    host = host if changed else gpu.pinned(host)
+    return still(lambda i: host.copy_(model(x), non_blocking=True))
+
+
+@pair("labels-each-step", r"cop(y|ies)|HtoD|to the device")
+def labels_each_step(gpu, changed):
+    import torch
+
+    host = torch.randint(1024, (1024,))
+    kept = host.to(gpu.device)
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+
+    def work(i):
+        y = host.to(gpu.device) if changed else kept
+        torch.nn.functional.cross_entropy(model(x).float(), y)
+
+    return still(work)
+
+
+@pair("scalars-uploaded", r"cop(y|ies)|HtoD|to the device")
+def scalars_uploaded(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+
+    def work(i):
+        y = x
+        for k, layer in enumerate(model):
+            y = layer(y) * (torch.tensor(0.5 + k, dtype=torch.bfloat16).to(gpu.device) if changed else 0.5 + k)
+
+    return still(work)
+
+
+@pair("upload-halved", r"cop(y|ies)|HtoD|MB|bytes")
+def upload_halved(gpu, changed):
+    import torch
+
+    host = gpu.pinned(torch.randn(1 << 24, dtype=torch.float16 if changed else torch.float32))
+    return still(lambda i: host.to(gpu.device, non_blocking=True).float().sum())
+
+
+@pair("clone-each-layer", r"new|clone|cop(y|ies)|more|launch|became")
+def clone_each_layer(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=4, batch=4096)
+
+    def work(i):
+        y = x
+        for layer in model:
+            y = layer(y.clone() if changed else y)
+
+    return still(work)
+
+
+@pair("batch-third", r"shape|batch|blocks|became|smaller")
+def batch_third(gpu, changed):
+    import torch
+
+    layer = torch.nn.Conv2d(64, 64, 3, padding=1).to(gpu.device, torch.bfloat16)
+    x = bf16(gpu, 16 if changed else 48, 64, 96, 96)
+    return still(lambda i: layer(layer(x)))
+
+
+@pair("tokens-more", r"shape|batch|sequence|length|blocks|became", "profiler")
+def tokens_more(gpu, changed):
+    import torch
+
+    layer = torch.nn.TransformerEncoderLayer(512, 8, batch_first=True).to(gpu.device, torch.bfloat16).eval()
+    x = bf16(gpu, 8, 768 if changed else 512, 512)
+    return still(lambda i: layer(x))
+
+
+@pair("embedding-wider", r"shape|blocks|larger|longer|slower|index|takes|became")
+def embedding_wider(gpu, changed):
+    import torch
+
+    table = bf16(gpu, 50000, 2048 if changed else 1024)
+    ids = torch.randint(50000, (16384,), device=gpu.device)
+    return still(lambda i: torch.nn.functional.embedding(ids, table))
+
+
+@pair("weights-bf16", REPLACED + r"|bf16|bfloat|type|precision")
+def weights_bf16(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=2048, layers=3, batch=2048, dtype=torch.bfloat16 if changed else torch.float32)
+    return still(lambda i: model(x))
+
+
+@pair("accumulate-f64", REPLACED + r"|double|type|precision|f64|new")
+def accumulate_f64(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 25, device=gpu.device)
+    return still(lambda i: x.sum(dtype=torch.float64) if changed else x.sum())
+
+
+@pair("blocks-more", r"launch|more|instead of|layers")
+def blocks_more(gpu, changed):
+    import torch
+
+    layers = torch.nn.ModuleList([torch.nn.Linear(1024, 1024) for _ in range(10 if changed else 6)]).to(gpu.device, torch.bfloat16)
+    norm = torch.nn.LayerNorm(1024).to(gpu.device, torch.bfloat16)
+    x = bf16(gpu, 4096, 1024)
+
+    def work(i):
+        y = x
+        for layer in layers:
+            y = y + torch.nn.functional.gelu(layer(norm(y)))
+
+    return still(work)
+
+
+@pair("checkpointing", r"launch|more|instead of|recomput")
+def checkpointing(gpu, changed):
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
+    model, x = mlp(torch, gpu, width=2048, layers=6, batch=4096)
+    x.requires_grad_(True)
+
+    def step(i):
+        model.zero_grad()
+        y = checkpoint(model, x, use_reentrant=False) if changed else model(x)
+        y.float().mean().backward()
+
+    return step
+
+
+@pair("evaluation-gone", r"launch|fewer|instead of|gone")
+def evaluation_gone(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+    work = training(torch, model, x, torch.optim.SGD(model.parameters(), lr=1e-3, foreach=True))
+
+    def step(i):
+        work(i)
+        if not changed:
+            with torch.no_grad():
+                model(x)
+
+    return step
+
+
+@pair("loop-unlucky", r"multiply_add_loop")
+def loop_unlucky(gpu, changed):
+    return looping(gpu, 1300 if changed else 900, gpu.processors * 4)
+
+
+@pair("columns-gone", r"copy_by_columns")
+def columns_gone(gpu, changed):
+    import torch
+
+    x = torch.randn(4096, 2048, device=gpu.device)
+    y = torch.empty_like(x)
+    rows, columns = (2048 * 4096, 1) if changed else (4096, 2048)
+
+    def step(i):
+        gpu.launch("copy_by_columns", gpu.processors * 8, 256, x, y, (ctypes.c_longlong, rows), (ctypes.c_longlong, columns))
+        torch.relu(y)
+
+    return step
+
+
+@pair("noise-added", r"new|random|normal|distribution|more|launch")
+def noise_added(gpu, changed):
+    import torch
+
+    x = torch.randn(1 << 24, device=gpu.device)
+
+    def work(i):
+        y = torch.tanh(x)
+        if changed:
+            y.add_(torch.randn_like(y))
+
+    return still(work)
+
+
+@pair("two-streams", r"overlap|concurren|parallel|same time|stream")
+def two_streams(gpu, changed):
+    import torch
+
+    x = [torch.randn(1 << 13, device=gpu.device) for _ in range(2)]
+    side = torch.cuda.Stream() if gpu.real and changed else None
+
+    def launch(z):
+        gpu.launch("multiply_add_loop", 32, 256, z, (ctypes.c_longlong, z.numel()), (ctypes.c_int, 60000))
+
+    def step(i):
+        if side:
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                launch(x[1])
+            launch(x[0])
+            torch.cuda.current_stream().wait_stream(side)
+        else:
+            [launch(z) for z in x]
+
+    return step
+
+
+@pair("clock-locked-conv", r"clock|GHz|MHz", "clock")
+def clock_locked_conv(gpu, changed):
+    import torch
+
+    layer = torch.nn.Conv2d(256, 256, 3, padding=1).to(gpu.device, torch.bfloat16)
+    x = bf16(gpu, 32, 256, 56, 56)
+    return still(lambda i: layer(layer(x)))
+
+
+@pair("shared-attention", SHARED, "shared")
+def shared_attention(gpu, changed):
+    import torch
+
+    q, k, v = (bf16(gpu, 8, 16, 2048, 64) for _ in range(3))
+    return still(lambda i: torch.nn.functional.scaled_dot_product_attention(q, k, v))
+
+
+@pair("tokenizer-on-host", HOST + r"|tokeniz", "sampled")
+def tokenizer_on_host(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+    words = [f"word{k % 97}" for k in range(3000)]
+    table = {f"word{k}": k for k in range(97)}
+
+    def tokenize():
+        return [table[word.lower()] for word in words]
+
+    def work(i):
+        if changed:
+            tokenize()
+        model(x)
+
+    return still(work)
+
+
+@pair("lock-gone", HOST + r"|sleep|lock")
+def lock_gone(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+
+    def work(i):
+        if not changed:
+            time.sleep(0.002)
+        model(x)
+
+    return still(work)
+
+
+@pair("numpy-in-step", HOST + r"|numpy")
+def numpy_in_step(gpu, changed):
+    import numpy
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+    rows = numpy.random.default_rng(0).standard_normal((200, 200))
+
+    def work(i):
+        model(x)
+        if changed:
+            numpy.linalg.svd(rows)
+
+    return still(work)
+
+
+@pair("workspace-each-step", r"alloc|free|memory")
+def workspace_each_step(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+
+    def work(i):
+        model(x)
+        if changed:
+            gpu.free(gpu.allocate(64 << 20))
+
+    return still(work)
+
+
+@pair("modules-loaded", r"compil|module|load")
+def modules_loaded(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=4)
+    code = gpu.compile('extern "C" __global__ void h(float *x) { x[threadIdx.x] += 1; }') if gpu.real else None
+
+    def work(i):
+        model(x)
+        if changed and code:
+            for _ in range(2):
+                gpu.unload(gpu.load(code))
+
+    return still(work)
+
+
+@pair("same-lstm", SAME)
+def same_lstm(gpu, changed):
+    import torch
+
+    layer = torch.nn.LSTM(512, 512).to(gpu.device)
+    x = torch.randn(32, 64, 512, device=gpu.device)
+    return still(lambda i: layer(x))
+
+
+@pair("same-decode", SAME)
+def same_decode(gpu, changed):
+    import torch
+
+    model, x = mlp(torch, gpu, width=1024, layers=12, batch=1)
+    return still(lambda i: model(x).argmax(-1).item())
+
+
+@pair("same-softmax", SAME)
+def same_softmax(gpu, changed):
+    import torch
+
+    x = torch.randn(8192, 8192, device=gpu.device)
+    return still(lambda i: torch.softmax(x, -1))
+
+
+
 STEPS = 8
 
 

@@ -159,6 +159,14 @@ wrapper_is_complete() {
     [ -s "$scratch/called" ] && [ ! -s "$scratch/missing" ]
 }
 
+# Every function of the header has a heading of its own, and text below it.
+reference_is_complete() {
+    "$root/scripts/reference" > "$scratch/reference.md" &&
+        sed -n 's/^### //p' "$scratch/reference.md" | sort | diff "$scratch/declared" - &&
+        awk '/^### / { if (words == 0 && name) { print name; bad = 1 } name = $2; words = code = 0 }
+            /^```/ { code = !code; next } !code && !/^#/ && NF { words++ } END { exit bad }' "$scratch/reference.md"
+}
+
 # The kernels of examples/trace.c in the report, ranges, and the flops of the matrix product with its
 # epilogue: 2 m n k, and 6 for each element of the result.
 reports_the_trace() {
@@ -235,6 +243,7 @@ fi
 
 check_examples
 check "the library exports what ridge.h declares" exports_the_header
+check "the reference has every function" reference_is_complete
 if [ "$(uname -s)" = Darwin ]; then
     skip "names of the static library are not hidden on macOS"
 else

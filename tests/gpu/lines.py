@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Steps and lines of small whole programs on a real GPU, by hand:
 
-    BUILD=build tests/gpu/lines.py [WORD...]
+    BUILD=build JOBS=6 tests/gpu/lines.py [WORD...]
 
 Each program below runs alone under `ridge record`. The number of steps must be that of the program's
-own loop, and lines with a comment `launches=N` must have launched N activities in all. Prints a line
-for each program, and at last how many were right."""
+own loop, and lines with a comment `launches=N` must have launched N activities in all. Lines with a comment
+`captured` or `backward` must have device time in graphs or in the backward pass. Prints a line for each
+program, and at last how many were right."""
 
 import concurrent.futures
 import json
@@ -242,6 +243,30 @@ for step in range(20):
     graph.replay()  # launches=20
     torch.cuda.synchronize()
 """),
+    "graph_nodes": (20, TORCH + """
+x = torch.ones(1000, device="cuda")
+stream = torch.cuda.Stream()
+with torch.cuda.stream(stream):
+    y = x * 2 + 1
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = x * 2  # captured
+    z = y + 1  # captured
+for step in range(20):
+    graph.replay()  # launches=40
+    torch.cuda.synchronize()
+"""),
+    "forward_lines": (10, TRAIN + """
+with torch.autograd.profiler.emit_nvtx():
+    for step in range(10):
+        x, y = batch()
+        hidden = net[0](x)  # backward
+        hidden = net[1](hidden)  # backward
+        loss = hidden.square().mean()  # backward
+        loss.backward()
+        torch.cuda.synchronize()
+"""),
     "explicit_gradient": (14, TRAIN + """
 g = torch.ones(32, 8, device="cuda")
 for step in range(14):
@@ -386,20 +411,32 @@ def expected_launches(source):
     return {n: int(m.group(1)) for n, line in lines for m in [re.search(r"launches=(\d+)", line)] if m}
 
 
+def expected_origins(source):
+    """Lines whose work other lines launch: in graphs that they captured, or in the backward pass."""
+    lines = enumerate(source.splitlines(), 1)
+    return {n: m.group(1) + "_ns" for n, line in lines for m in [re.search(r"# (captured|backward)$", line)] if m}
+
+
 def check(name, folder):
     steps, source = PROGRAMS[name]
     program, trace = os.path.join(folder, f"program_{name}.py"), os.path.join(folder, name + ".ridge")
     with open(program, "w") as file:
         file.write(source)
     environment = dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false")
-    done = subprocess.run([RIDGE, "record", "--no-sampling", "-f", "-o", trace, "--", sys.executable, program],
-                          capture_output=True, text=True, timeout=150, env=environment)
+    options = ["--graph", "node"] if "nodes" in name else []
+    try:
+        done = subprocess.run([RIDGE, "record", "--no-sampling", *options, "-f", "-o", trace, "--", sys.executable, program],
+                              capture_output=True, text=True, timeout=150, env=environment)
+    except subprocess.TimeoutExpired:
+        return False, "the program does not end"
     if done.returncode != 0:
         return False, "the program fails: " + done.stderr.strip()[-300:]
     report = json.loads(subprocess.run([RIDGE, "report", trace, "--json", "--no-verdict"], capture_output=True, text=True).stdout)
     lines, found = report["lines"], report["steps"]
     seen = {one["line"]: one["activities"] for one in lines["list"] if one["file"] == program}
     wrong = [f"line {n}: {seen.get(n, 0)} of {count}" for n, count in expected_launches(source).items() if seen.get(n, 0) != count]
+    own = {one["line"]: one for one in lines["list"] if one["file"] == program}
+    wrong += [f"line {n}: no {key}" for n, key in expected_origins(source).items() if not own.get(n, {}).get(key)]
     named = lines["named_device_ns"] == lines["device_ns"] or "jax" in name  # XLA tunes kernels on threads without Python
     right = found["count"] == steps and not wrong and named
     loops = "; ".join(f"{loop['line']}:{loop['turns']}{'*' if loop['is_step'] else ''}" for loop in found["loops"])
@@ -411,7 +448,7 @@ def check(name, folder):
 def main():
     words = sys.argv[1:] or [""]
     names = [name for name in PROGRAMS if any(word in name for word in words)]
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(6) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "6"))) as pool:
         keep = os.environ.get("KEEP", folder)
         results = list(pool.map(lambda name: (name, *check(name, keep)), names))
     for name, right, text in results:

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from suite import PICTURES, RIDGE, Opened, made_trace, make_page, painted, require, test, timeline_box, view_of
+from suite import PICTURES, RIDGE, SCRATCH, Opened, made_trace, make_page, painted, require, test, timeline_box, view_of
 
 SECTIONS = ["verdict", "account", "timeline", "kernels", "roofline", "flame", "gaps", "transfers", "memory", "steps", "tables"]
 
@@ -340,3 +340,27 @@ def the_example_of_the_readme_has_its_pictures(chromium):
         page.run("(({steps}) => ridge.timeline.setView(steps.start[4], steps.start[6]))(ridge.traces[0])")
         page.settle()
         page.screenshot(os.path.join(PICTURES, "readme-timeline.png"), "#timeline")
+
+
+@test
+def a_job_has_its_ranks_in_rows_linked_collectives_and_a_heat_map(chromium):
+    ranks = [made_trace(f"job-rank{rank}", maker="rank_of_job", rank=rank, late=150 if rank == 2 else 0) for rank in range(3)]
+    path = os.path.join(SCRATCH, "job.html")
+    subprocess.run([RIDGE, "ranks", *ranks, "-f", "-o", path], check=True)
+    with Opened(chromium, path) as page:
+        page.screenshot(os.path.join(PICTURES, "job.png"))
+        found = page.run("[...document.querySelectorAll('main > section')].map((section) => section.id)")
+        require(found == ["job", "ranks", "heat", "tables"], f"the sections are {found}")
+        require("Rank 2 holds the job back" in page.run("document.getElementById('job').innerText"), "the late rank is not named")
+        require(page.run("ridge.job.rows.map((row) => row.rank)") == [0, 1, 2], "the ranks are not in rows")
+        require(page.run("ridge.job.links.every((link) => link.members.length === 9)"), "a collective does not link its three ranks")
+        heat = page.run("ridge.job.heat")
+        require(len(heat) == 3 * 7 and max(heat) == 270000 and heat.index(max(heat)) >= 14, f"the heat map is {heat}")
+        for canvas in (".job-ranks", ".job-heat"):
+            require(painted(page, canvas) > 3, f"{canvas} is empty")
+        page.run("document.querySelector('.job-ranks').focus()")
+        page.key("w")
+        page.settle()
+        require(page.run("ridge.rankChart.view.to - ridge.rankChart.view.from < ridge.job.time_ns"), "W does not zoom in")
+        page.run("ridge.rankChart.pick(ridge.job.links[0])")
+        require("arrives last" in page.run("document.querySelector('#ranks .job-details').innerText"), "a collective is not described")

@@ -207,3 +207,19 @@ def extreme(path):
     writer.launch("far", 6 * 10**16, 1000, 6 * 10**16 + 5000, 10**9)
     writer.span("cpu_op", "long", 0, 6 * 10**16)
     writer.write(path)
+
+
+def rank_of_job(path, rank=0, late=0, steps=8):
+    """One rank of a job: a kernel and an all-reduce that ends everywhere at the same time."""
+    events = []
+    for step in range(steps):
+        start = 1000 + step * 400
+        arguments = {"device": 0, "stream": 20, "correlation": 2 * step + 2, "Collective name": "allreduce", "In msg nelems": 250000,
+                     "Out msg nelems": 250000, "Group size": 3, "dtype": "Float", "Process Group Name": "0", "Seq": step + 1}
+        own = 100 + late * (step % 4 == 1)
+        events.append({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": start, "dur": own,
+                       "args": {"device": 0, "stream": 7, "correlation": 2 * step + 1}})
+        events.append({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32", "pid": 0, "tid": 20, "ts": start + own,
+                       "dur": 380 - own, "args": arguments})
+    with open(path, "w") as file:
+        json.dump({"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 3}, "traceEvents": events}, file)

@@ -266,6 +266,27 @@ attached_and_killed() {
     wait $pid && grep -q 'recorded .* kernels' "$scratch/second"
 }
 
+# A recorder that is killed while it calls into the program leaves that whole, and the next can attach.
+attached_and_killed_early() {
+    local pid first i
+    RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib "$scratch/cuda_target" attached 20 &
+    pid=$!
+    sleep 0.5
+    for ((i = 0; i < 4 * ${ATTACH:-3}; i++)); do
+        RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --no-sampling -f -o "$scratch/attached.ridge" 2> /dev/null &
+        first=$!
+        sleep "0.$(printf %03d $((RANDOM % ${KILL_MS:-150})))"
+        kill -KILL $first
+        wait $first
+        kill -0 $pid || { echo "the program has ended"; return 1; }
+    done
+    sleep 1
+    RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --duration 0.5 -f -o "$scratch/attached2.ridge" > "$scratch/second" 2>&1
+    cat "$scratch/second"
+    kill -TERM $pid
+    wait $pid && grep -q 'recorded .* kernels' "$scratch/second"
+}
+
 if [ "$(uname -s)" != Linux ]; then
     skip "CUDA: not Linux"
 elif ! {
@@ -328,5 +349,6 @@ else
         check "attaching to a program without CUDA" attached_cpu
         check "attaching twice at a time" attached_twice
         check "attaching, and the recorder is killed" attached_and_killed
+        check "attaching, and the recorder is killed while it does" attached_and_killed_early
     fi
 fi

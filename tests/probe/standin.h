@@ -24,7 +24,8 @@ enum { STANDIN_CAPTURED = 30, STANDIN_ELSEWHERE = 40, STANDIN_REUSED = 50, STAND
 
 /* A record for CUPTI to deliver, and a call for it to tell of, if they are wanted. */
 void standin_put(cupti_choice kind, const void *record, size_t bytes);
-void standin_tell(cupti_choice domain, uint32_t number, const struct cupti_call_data *data);
+void standin_tell(cupti_choice domain, uint32_t number, const void *data);
+bool standin_wants(cupti_choice kind);
 void standin_create_stream(void);
 uint64_t standin_now(void);
 /* Correlations begin again at 1. */

@@ -225,6 +225,21 @@ cupti_result cuptiGetStreamIdEx(struct CUctx_st *context, struct CUstream_st *st
     bool elsewhere = (uintptr_t)stream == STANDIN_ELSEWHERE;
     return context == (elsewhere ? STANDIN_OTHER_CONTEXT : STANDIN_CONTEXT) ? 0 : CUPTI_FAILED;
 }
+/* A node's id is its handle, and so is a graph's. */
+cupti_result cuptiGetGraphId(struct CUgraph_st *graph, uint32_t *number);
+cupti_result cuptiGetGraphId(struct CUgraph_st *graph, uint32_t *number) {
+    if (standin_fails("cuptiGetGraphId"))
+        return CUPTI_FAILED;
+    *number = (uint32_t)(uintptr_t)graph;
+    return 0;
+}
+cupti_result cuptiGetGraphNodeId(struct CUgraphNode_st *node, uint64_t *number);
+cupti_result cuptiGetGraphNodeId(struct CUgraphNode_st *node, uint64_t *number) {
+    if (standin_fails("cuptiGetGraphNodeId"))
+        return CUPTI_FAILED;
+    *number = (uintptr_t)node;
+    return 0;
+}
 cupti_result cuptiFinalize(void);
 cupti_result cuptiFinalize(void) {
     if (standin_fails("cuptiFinalize"))
@@ -272,12 +287,16 @@ void standin_put(cupti_choice kind, const void *record, size_t bytes) {
     pthread_mutex_unlock(&lock);
 }
 
+bool standin_wants(cupti_choice kind) {
+    return __atomic_load_n(&enabled, __ATOMIC_RELAXED) >> kind & 1;
+}
+
 void standin_create_stream(void) {
     __atomic_add_fetch(&created, 1, __ATOMIC_RELAXED);
     standin_tell(CUPTI_RESOURCES, CUPTI_STREAM_CREATED, NULL);
 }
 
-void standin_tell(cupti_choice domain, uint32_t number, const struct cupti_call_data *data) {
+void standin_tell(cupti_choice domain, uint32_t number, const void *data) {
     cupti_callback *function = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
     if (function && wanted[domain][number])
         function(NULL, domain, number, data);

@@ -208,6 +208,73 @@ int cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t bytes) {
     standin_put(record.kind, &record, sizeof record);
     return end(&call);
 }
+/* ---- A graph: what is launched on STANDIN_CAPTURED ------------------------------------------- */
+
+enum { NODES_MAX = 64, GRAPH = 1, EXECUTABLE = 2, CLONES = 1000 };
+static const char *nodes[NODES_MAX];
+static unsigned node_count;
+
+static void tell_node(uint32_t number, uintptr_t graph, uintptr_t node, uintptr_t original) {
+    struct cupti_graph_data described = {.graph = (struct CUgraph_st *)graph,
+                                         .node = (struct CUgraphNode_st *)node,
+                                         .original_node = (struct CUgraphNode_st *)original};
+    struct cupti_resource_data data = {.context = STANDIN_CONTEXT, .described = &described};
+    standin_tell(CUPTI_RESOURCES, number, &data);
+}
+
+static int capture(struct call *call, const char *kernel) {
+    if (node_count < NODES_MAX) {
+        nodes[node_count++] = kernel;
+        tell_node(CUPTI_GRAPH_NODE_CREATED, GRAPH, node_count, 0);
+    }
+    return end(call);
+}
+
+int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags);
+int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long flags) {
+    struct call call;
+    (void)graph, (void)flags;
+    begin(&call, CUPTI_DRIVER_CALLS, 643, "cuGraphInstantiateWithFlags");
+    for (unsigned i = 1; i <= node_count; i++)
+        tell_node(CUPTI_GRAPH_NODE_CLONED, EXECUTABLE, CLONES + i, i);
+    *executable = (void *)EXECUTABLE;
+    return end(&call);
+}
+
+static void put_nodes(uint32_t correlation) {
+    for (unsigned i = 1; i <= node_count; i++) {
+        struct cupti_kernel_record record = {.kind = CUPTI_KIND_KERNEL,
+                                             .start = standin_now(),
+                                             .context = STANDIN_CONTEXT_NUMBER,
+                                             .stream = STANDIN_STREAM,
+                                             .correlation = correlation,
+                                             .graph = EXECUTABLE,
+                                             .graph_node = CLONES + i,
+                                             .name = nodes[i - 1]};
+        record.end = record.start + STANDIN_NS;
+        standin_put(record.kind, &record, sizeof record);
+    }
+}
+
+int cuGraphLaunch(void *executable, void *stream);
+int cuGraphLaunch(void *executable, void *stream) {
+    struct call call;
+    (void)executable, (void)stream;
+    begin(&call, CUPTI_DRIVER_CALLS, 514, "cuGraphLaunch");
+    struct cupti_graph_record record = {.kind = CUPTI_KIND_GRAPH,
+                                        .correlation = call.data.correlation,
+                                        .start = standin_now(),
+                                        .graph = EXECUTABLE,
+                                        .context = STANDIN_CONTEXT_NUMBER,
+                                        .stream = STANDIN_STREAM};
+    record.end = record.start + node_count * STANDIN_NS;
+    if (standin_wants(CUPTI_KIND_GRAPH))
+        standin_put(record.kind, &record, sizeof record);
+    else
+        put_nodes(call.data.correlation);
+    return end(&call);
+}
+
 /* Every kernel adds one to what its first parameter points to. */
 int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
@@ -216,8 +283,10 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                    void *stream, void **parameters, void **extra) {
     struct call call;
-    (void)stream, (void)extra;
+    (void)extra;
     begin(&call, CUPTI_DRIVER_CALLS, 307, "cuLaunchKernel");
+    if ((uintptr_t)stream == STANDIN_CAPTURED)
+        return capture(&call, function);
     __atomic_add_fetch(*(unsigned **)parameters[0], 1, __ATOMIC_RELAXED);
     struct cupti_kernel_record record = {
         .kind = CUPTI_KIND_KERNEL,

@@ -487,6 +487,8 @@ static const char *other_tool(const struct document *document) {
         return NULL;
     if (rows->onnx.used)
         return "ONNX Runtime";
+    if (rows->unitrace_events)
+        return "unitrace";
     if (rows->tensorflow.used)
         return "TensorFlow (timeline)";
     if (rows->proton_events && rows->proton_events == rows->kineto_events)

@@ -63,6 +63,7 @@ static const struct keyword category_list[] = {
     {"Op", CATEGORY_TENSORFLOW_OP, 0},
     {"Session", CATEGORY_ONNX_SESSION, 0},
     {"Node", CATEGORY_ONNX_NODE, 0},
+    {"gpu_op", CATEGORY_UNITRACE_OP, 0},
 };
 
 enum argument_kind {
@@ -85,6 +86,7 @@ static const struct keyword argument_list[] = {
     {"registers per thread", ARGUMENT_NUMBER, NUMBER_REGISTERS},
     {"shared memory", ARGUMENT_NUMBER, NUMBER_SHARED},
     {"graph id", ARGUMENT_NUMBER, NUMBER_GRAPH},
+    {"Sequence number", ARGUMENT_NUMBER, NUMBER_SEQUENCE},
     {"wait_on_stream", ARGUMENT_NUMBER, NUMBER_WAIT_STREAM},
     {"wait_on_cuda_event_id", ARGUMENT_NUMBER, NUMBER_WAIT_EVENT},
     {"wait_on_cuda_event_record_corr_id", ARGUMENT_NUMBER, NUMBER_WAIT_RECORD},

@@ -26,6 +26,7 @@ enum event_category {
     CATEGORY_TENSORFLOW_OP,
     CATEGORY_ONNX_SESSION,
     CATEGORY_ONNX_NODE,
+    CATEGORY_UNITRACE_OP,
 };
 
 /* Arguments that are numbers. */
@@ -38,6 +39,7 @@ enum event_number {
     NUMBER_REGISTERS,
     NUMBER_SHARED,
     NUMBER_GRAPH,
+    NUMBER_SEQUENCE,
     NUMBER_WAIT_STREAM,
     NUMBER_WAIT_EVENT,
     NUMBER_WAIT_RECORD,

@@ -287,7 +287,7 @@ static int64_t stream_number(int64_t number) {
     return number == UINT32_MAX ? -1 : number;
 }
 
-static uint32_t queue_of(struct kineto_rows *rows, const struct kineto_event *event) {
+uint32_t rows_queue(struct kineto_rows *rows, const struct kineto_event *event) {
     struct event_id device = device_of(rows, event), stream = event->thread;
     if (event_has(event, NUMBER_STREAM))
         stream = (struct event_id){.number = stream_number(event->numbers[NUMBER_STREAM])};
@@ -383,7 +383,7 @@ static void add_wait(struct kineto_rows *rows, const struct kineto_event *event)
     struct row_wait row = {
         .start = event->start,
         .duration = event->duration,
-        .queue = queue_of(rows, event),
+        .queue = rows_queue(rows, event),
         .kind = (uint8_t)wait_kind_of(event),
         .correlation = event_unsigned(event, NUMBER_CORRELATION),
         .event = event_unsigned(event, NUMBER_WAIT_EVENT),
@@ -446,6 +446,8 @@ static void add_host_range(struct kineto_rows *rows, const struct kineto_event *
                            enum range_category category) {
     struct row_range row = range_of(rows, event, category);
     row.thread = thread_of(rows, event);
+    if (event_has(event, NUMBER_SEQUENCE) && event->numbers[NUMBER_SEQUENCE] >= 0)
+        row.sequence = (uint64_t)event->numbers[NUMBER_SEQUENCE] + 1;
     if (event->detail_count)
         row.detail = details_of_groups(&rows->details, event, DETAIL_INPUT | DETAIL_COLLECTIVE);
     trace_write_range(rows->writer, &row);
@@ -453,7 +455,7 @@ static void add_host_range(struct kineto_rows *rows, const struct kineto_event *
 
 static void add_gpu_annotation(struct kineto_rows *rows, const struct kineto_event *event) {
     struct row_range row = range_of(rows, event, RANGE_DEVICE);
-    row.queue = queue_of(rows, event);
+    row.queue = rows_queue(rows, event);
     if (!text_is(event->category_text.raw, "gpu_user_annotation"))
         row.domain = domain_of(rows, event);
     if (event->detail_count)
@@ -662,7 +664,7 @@ static void add_kernel(struct kineto_rows *rows, const struct kineto_event *even
     enum activity_kind kind = rows->onnx.used ? onnx_kind(rows, event) : ACTIVITY_KERNEL;
     for (unsigned i = 0; i < event->detail_count; i++)
         rows->proton_events += event->details[i].key->slot == DETAIL_PROTON;
-    add_activity(rows, event, kind, queue_of(rows, event));
+    add_activity(rows, event, kind, rows_queue(rows, event));
 }
 
 /* Events of tools other than Kineto; *known is false if a row like any other is due. */
@@ -675,6 +677,13 @@ static bool add_of_tool(struct kineto_rows *rows, const struct kineto_event *eve
         *known = onnx_add_session(rows, event);
     else if (event->category == CATEGORY_ONNX_NODE)
         *known = onnx_add_node(rows, event);
+    else if (event->category == CATEGORY_UNITRACE_OP) {
+        unitrace_add(rows, event);
+        *known = true;
+    } else if (event->category == CATEGORY_OP && unitrace_is_call(event->name.raw)) {
+        add_call(rows, event);
+        *known = true;
+    }
     return true;
 }
 
@@ -684,10 +693,10 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
         add_kernel(rows, event);
         return;
     case CATEGORY_COPY:
-        add_activity(rows, event, ACTIVITY_COPY, queue_of(rows, event));
+        add_activity(rows, event, ACTIVITY_COPY, rows_queue(rows, event));
         return;
     case CATEGORY_SET:
-        add_activity(rows, event, ACTIVITY_SET, queue_of(rows, event));
+        add_activity(rows, event, ACTIVITY_SET, rows_queue(rows, event));
         return;
     case CATEGORY_CALL:
         add_call(rows, event);

@@ -7,6 +7,7 @@
 #include "import/kineto/kineto_entities.h"
 #include "import/kineto/kineto_onnx.h"
 #include "import/kineto/kineto_tensorflow.h"
+#include "import/kineto/kineto_unitrace.h"
 
 /* Open ranges whose begin and end are two events: B and E on a thread, b and e of one asynchronous
  * id. Each key has its own stack: an end closes the innermost open begin of its key. */
@@ -54,6 +55,7 @@ struct kineto_rows {
     uint64_t used_events;     /* that became a row */
     uint64_t proton_events;   /* with arguments that only Proton writes */
     uint64_t kineto_events;   /* with categories that only Kineto writes */
+    uint64_t unitrace_events; /* commands of devices that unitrace recorded */
     uint64_t complete_events; /* ph X */
     uint64_t unmatched_ends;
     uint64_t unsupported_events; /* with phases that have no row type */
@@ -65,6 +67,8 @@ void rows_init(struct kineto_rows *rows, struct scan *scan, struct trace_writer 
 void rows_finish(struct kineto_rows *rows);
 
 /* The unescaped string; valid until the next call. */
+/* The queue of an event on a device. */
+uint32_t rows_queue(struct kineto_rows *rows, const struct kineto_event *event);
 struct text rows_text(struct kineto_rows *rows, const struct scan_string *string);
 /* The unescaped string as a string id of the trace. */
 uint32_t rows_string(struct kineto_rows *rows, const struct scan_string *string);

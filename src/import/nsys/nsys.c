@@ -1,12 +1,16 @@
 /* SQLite exports of Nsight Systems, schemas 2.9 to 3.25. Tables and columns differ between
  * versions, so each is looked up and none is required. The .nsys-rep file itself is in a closed
- * format and only detected, to print the export command. Times are relative to the start of the
- * session, whose Unix time the report has. */
+ * format: nsys exports it where it is installed, else the message has the command. Times are
+ * relative to the start of the session, whose Unix time the report has. */
 #include "import/nsys/nsys.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/memory.h"
+#include "base/program.h"
+#include "base/temporary.h"
 
 static bool ends_with(const char *path, const char *ending) {
     size_t length = strlen(path), wanted = strlen(ending);
@@ -231,12 +235,10 @@ static bool read_all(struct nsys *nsys, struct status *status) {
     return ok;
 }
 
-static bool nsys_run(const struct import_source *source, const struct import_options *options,
-                     struct trace_writer *writer, struct status *status) {
+static bool read_database(const char *path, const struct import_options *options,
+                          struct trace_writer *writer, struct status *status) {
     struct nsys nsys = {.writer = writer, .options = options};
-    if (detect_report(source) > 0)
-        return explain_report(source, status);
-    if (!sqlite_source_open(&nsys.source, source->path, status))
+    if (!sqlite_source_open(&nsys.source, path, status))
         return false;
     bool ok = is_export(&nsys.source) ? read_all(&nsys, status)
                                       : sqlite_source_ok(&nsys.source, status) &&
@@ -245,6 +247,53 @@ static bool nsys_run(const struct import_source *source, const struct import_opt
     sqlite_strings_close(&nsys.strings);
     sqlite_source_close(&nsys.source);
     return ok;
+}
+
+/* Runs `nsys export` into a folder. */
+static bool export_report(const struct import_source *source, const char *database,
+                          const struct import_options *options, struct status *status) {
+    static const char *const places[] = {"/usr/local/cuda/bin/nsys",
+                                         "/opt/nvidia/nsight-systems/*/bin/nsys", NULL};
+    struct buffer program = {0};
+    bool found = program_find("nsys", places, &program);
+    int result = 0;
+    if (found && options->progress)
+        options->progress(options->progress_context, "exporting the report with nsys");
+    const char *const arguments[] = {program.data,        "export", "--type",   "sqlite",
+                                     "--force-overwrite", "true",   "--output", database,
+                                     source->path,        NULL};
+    bool ok = found && program_run(arguments, &found, &result, status);
+    buffer_finish(&program);
+    if (!found)
+        return explain_report(source, status);
+    if (ok && (result != 0 || access(database, R_OK) != 0))
+        ok = status_fail(
+            status, STATUS_INPUT,
+            "is an Nsight Systems report that the installed nsys does not export (status %d); "
+            "run 'nsys export --type sqlite %s' to see why: a report needs an nsys of its own "
+            "version or a later one",
+            result, source->path);
+    return ok;
+}
+
+static bool read_report(const struct import_source *source, const struct import_options *options,
+                        struct trace_writer *writer, struct status *status) {
+    char database[4096], *folder;
+    if (!temporary_folder(&folder, status))
+        return false;
+    snprintf(database, sizeof database, "%s/report.sqlite", folder);
+    bool ok = export_report(source, database, options, status) &&
+              read_database(database, options, writer, status);
+    unlink(database);
+    rmdir(folder);
+    memory_free(folder);
+    return ok;
+}
+
+static bool nsys_run(const struct import_source *source, const struct import_options *options,
+                     struct trace_writer *writer, struct status *status) {
+    return detect_report(source) > 0 ? read_report(source, options, writer, status)
+                                     : read_database(source->path, options, writer, status);
 }
 
 #else

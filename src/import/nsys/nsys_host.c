@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/json_write.h"
+#include "trace/nvtx_operator.h"
 
 enum nvtx_type {
     NVTX_MARK = 34,
@@ -86,27 +87,14 @@ static bool write_mark(struct nsys *nsys, struct sqlite_rows *rows, const struct
     return true;
 }
 
-/* PyTorch's emit_nvtx() appends numbers to an operator's name ("aten::to, op_id = 3171, sizes =
- * [...]"), which would make every call a different range. Returns the length of the name, or 0. */
-static size_t operator_name_length(struct text text) {
-    static const char *const marks[] = {", op_id = ", ", seq = ", ", sizes = "};
-    size_t length = 0;
-    for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
-        ptrdiff_t at = text_find(text, marks[i]);
-        if (at > 0 && (length == 0 || (size_t)at < length))
-            length = (size_t)at;
-    }
-    return length;
-}
-
-/* Splits such a name; the numbers become the detail. */
+/* Splits the name of an operator; the numbers become the detail. */
 static bool split_operator(struct nsys *nsys, const struct sqlite_rows *rows, struct row_range *row,
                            struct status *status) {
     struct text text = sqlite_rows_text(rows, NAME);
     if (text.length == 0 && sqlite_rows_is_integer(rows, NAME_ID) &&
         !sqlite_strings_text(&nsys->strings, sqlite_rows_integer(rows, NAME_ID, 0), &text, status))
         return false;
-    size_t length = operator_name_length(text);
+    size_t length = nvtx_operator(text, &row->sequence);
     if (length == 0)
         return true;
     struct buffer detail = {0};

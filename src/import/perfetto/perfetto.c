@@ -1,5 +1,6 @@
 /* Perfetto traces (.pftrace): track events become ranges, marks and counters; perfetto_gpu.c turns
- * GPU render stages into activities. Packets are read in file order, in which the events of one
+ * GPU render stages into activities, perfetto_system.c reads the scheduler and CPU samples. Packets
+ * are read in file order, in which the events of one
  * track must be ordered by time.
  *
  * Clocks: a packet can use any clock that a snapshot relates to the trace's own (boot time, unless
@@ -512,6 +513,7 @@ static bool read_interned(struct perfetto_import *import, struct perfetto_sequen
         {INTERNED_CATEGORIES, NAME_CATEGORY},         {INTERNED_NAMES, NAME_EVENT},
         {INTERNED_ANNOTATION_NAMES, NAME_ANNOTATION}, {INTERNED_STRINGS, NAME_STRING},
         {INTERNED_GPU_SPECIFICATIONS, NAME_GPU},      {INTERNED_KERNELS, NAME_KERNEL},
+        {INTERNED_FUNCTIONS, NAME_FUNCTION},          {INTERNED_PATHS, NAME_PATH},
     };
     struct protobuf message = protobuf_of(bytes);
     struct protobuf_field field;
@@ -520,7 +522,7 @@ static bool read_interned(struct perfetto_import *import, struct perfetto_sequen
             if (field.number == kinds[i].field && field.type == PROTOBUF_BYTES &&
                 !read_interned_entry(import, sequence, kinds[i].kind, field.bytes))
                 return false;
-    return true;
+    return perfetto_interned_stacks(import, sequence, bytes);
 }
 
 static void read_defaults(struct perfetto_sequence *sequence, struct text bytes) {
@@ -734,11 +736,10 @@ static bool read_head(struct perfetto_import *import, struct text bytes, struct 
                        import->offset);
 }
 
-/* Packets of unsupported events: ftrace, heap graphs, CPU samples. */
+/* Packets of unsupported events. */
 static bool holds_unread_events(uint32_t payload) {
-    enum { FTRACE = 1, PROCESS_STATS = 9, SYS_STATS = 7, HEAP_GRAPH = 56, PERF_SAMPLE = 66 };
-    return payload == FTRACE || payload == PROCESS_STATS || payload == SYS_STATS ||
-           payload == HEAP_GRAPH || payload == PERF_SAMPLE;
+    enum { PROCESS_STATS = 9, SYS_STATS = 7, HEAP_GRAPH = 56 };
+    return payload == PROCESS_STATS || payload == SYS_STATS || payload == HEAP_GRAPH;
 }
 
 static bool read_payload(struct perfetto_import *import, struct perfetto_packet *packet,
@@ -757,6 +758,12 @@ static bool read_payload(struct perfetto_import *import, struct perfetto_packet 
         return perfetto_gpu_counters(import, packet, bytes);
     case PACKET_VULKAN:
         return perfetto_vulkan_call(import, packet, bytes);
+    case PACKET_FTRACE:
+        return perfetto_ftrace(import, bytes);
+    case PACKET_PROCESS_TREE:
+        return perfetto_process_tree(import, bytes);
+    case PACKET_PERF_SAMPLE:
+        return perfetto_sample(import, packet, bytes);
     case PACKET_COMPRESSED:
         return read_compressed(import, bytes);
     default:
@@ -887,11 +894,10 @@ static void write_meta(struct perfetto_import *import) {
         trace_writer_meta(writer, META_WARNING, text_of(line));
     }
     if (import->unsupported) {
-        snprintf(
-            line, sizeof line,
-            "skipped packets of system events (ftrace, process statistics, CPU samples): %" PRIu64
-            "; ridge reads track events and GPU stages",
-            import->unsupported);
+        snprintf(line, sizeof line,
+                 "skipped packets of system events (process and system statistics, heap graphs): "
+                 "%" PRIu64 "; ridge reads track events, GPU stages, the scheduler and CPU samples",
+                 import->unsupported);
         trace_writer_meta(writer, META_WARNING, text_of(line));
     }
     if (import->without_begin) {
@@ -914,6 +920,7 @@ static void perfetto_finish(struct perfetto_import *import) {
     map_finish(&import->clock_by_id);
     map_finish(&import->counter_names);
     map_finish(&import->entities);
+    perfetto_system_finish(import);
     intern_finish(&import->texts);
     buffer_finish(&import->json);
 }
@@ -925,8 +932,14 @@ static bool perfetto_run(const struct import_source *source, const struct import
     if (!input_open(&input, source->path, status))
         return false;
     *status = (struct status){0};
-    bool ok = read_file(&import, &input) && perfetto_close_slices(&import);
-    if (ok)
+    import.samples.entities.writer = writer;
+    bool ok = read_file(&import, &input) && perfetto_close_slices(&import) &&
+              perfetto_system_end(&import);
+    if (ok && import.events == 0)
+        ok = status_fail(status, STATUS_INPUT,
+                         "is a Perfetto trace without events that ridge reads: track events, GPU "
+                         "stages and counters, the scheduler's switches, CPU samples");
+    else if (ok)
         write_meta(&import);
     else if (status->code == STATUS_OK)
         ok = trace_writer_failed(writer); /* trace_writer_finish() reports the error */

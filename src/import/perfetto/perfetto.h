@@ -1,18 +1,22 @@
 /* Shared by the parts of the Perfetto importer: perfetto.c reads packets, clocks, interned names
  * and track events; perfetto_gpu.c turns GPU render stages into activities, perfetto_rocm.c slices
- * of AMD's tools into calls and activities. */
+ * of AMD's tools into calls and activities, perfetto_system.c the scheduler's events into states
+ * and CPU samples into samples. */
 #ifndef RIDGE_IMPORT_PERFETTO_PERFETTO_H
 #define RIDGE_IMPORT_PERFETTO_PERFETTO_H
 
 #include "base/intern.h"
 #include "base/map.h"
 #include "import/import.h"
+#include "import/profile.h"
 #include "base/protobuf.h"
 
 /* Field numbers and values of Perfetto's protocol buffers. */
 enum {
     TRACE_PACKET = 1,
 
+    PACKET_FTRACE = 1,
+    PACKET_PROCESS_TREE = 2,
     PACKET_CLOCK_SNAPSHOT = 6,
     PACKET_TIMESTAMP = 8,
     PACKET_SEQUENCE = 10,
@@ -28,6 +32,7 @@ enum {
     PACKET_DEFAULTS = 59,
     PACKET_TRACK = 60,
     PACKET_VULKAN = 65,
+    PACKET_PERF_SAMPLE = 66,
 
     FLAG_CLEARED = 1,
 
@@ -37,6 +42,8 @@ enum {
     INTERNED_GPU_SPECIFICATIONS = 24,
     INTERNED_KERNELS = 1000,
     INTERNED_STRINGS = 29,
+    INTERNED_FUNCTIONS = 5,
+    INTERNED_PATHS = 17,
     INTERNED_ENTRY_ID = 1,
     INTERNED_ENTRY_TEXT = 2,
 
@@ -94,6 +101,12 @@ enum name_kind {
     NAME_STRING,
     NAME_GPU,
     NAME_KERNEL,
+    NAME_FUNCTION,
+    NAME_PATH,
+    /* Not texts: of mapped files, of frames (function, file << 32) and rows of stacks. */
+    NAME_MAPPING,
+    NAME_FRAME,
+    NAME_CALLSTACK,
     NAME_KINDS
 };
 
@@ -160,6 +173,16 @@ struct perfetto_import {
     /* perfetto_gpu.c */
     struct map counter_names;
     struct map entities; /* rows of devices, queues and threads, by key */
+    /* perfetto_system.c */
+    struct task *tasks;
+    size_t task_count, task_capacity;
+    struct map task_by_tid;
+    struct sched_event *sched;
+    int64_t *sched_times;
+    size_t sched_count, sched_capacity, sched_time_capacity;
+    struct map running; /* tid by CPU */
+    struct map frames;  /* rows of stacks, by parent and frame */
+    struct profile samples;
 };
 
 /* What events need of their packet. */
@@ -214,6 +237,18 @@ void perfetto_rocm_read(struct perfetto_import *import, const struct perfetto_pa
                         const struct perfetto_event *event, struct open_slice *slice);
 bool perfetto_rocm_write(struct perfetto_import *import, const struct perfetto_track *track,
                          uint32_t thread, const struct open_slice *slice, int64_t duration);
+
+/* perfetto_system.c */
+bool perfetto_ftrace(struct perfetto_import *import, struct text message);
+bool perfetto_process_tree(struct perfetto_import *import, struct text message);
+/* The mappings, frames and call stacks of an InternedData, after its names. */
+bool perfetto_interned_stacks(struct perfetto_import *import, struct perfetto_sequence *sequence,
+                              struct text message);
+bool perfetto_sample(struct perfetto_import *import, const struct perfetto_packet *packet,
+                     struct text message);
+/* Writes what was collected. */
+bool perfetto_system_end(struct perfetto_import *import);
+void perfetto_system_finish(struct perfetto_import *import);
 
 bool perfetto_vulkan_call(struct perfetto_import *import, const struct perfetto_packet *packet,
                           struct text message);

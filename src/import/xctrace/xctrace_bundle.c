@@ -2,18 +2,13 @@
  * each table that ridge reads into a temporary folder. Without xctrace (not on a Mac with Xcode),
  * the message has the commands to run there. */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/program.h"
 #include "base/temporary.h"
 #include "import/xctrace/xctrace.h"
-
-extern char **environ;
 
 static bool no_xctrace(const char *bundle, struct status *status) {
     return status_fail(
@@ -27,41 +22,15 @@ static bool no_xctrace(const char *bundle, struct status *status) {
         bundle, bundle);
 }
 
-/* Runs xctrace without output. *found is false when there is no such program. */
-static bool run_xctrace(char *const *arguments, bool *found, int *result, struct status *status) {
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return status_no_memory(status);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    int failure = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    *found = failure != ENOENT;
-    if (failure) {
-        errno = failure;
-        return status_fail_errno(status, "cannot run xctrace");
-    }
-    int wait_status;
-    while (waitpid(child, &wait_status, 0) < 0)
-        if (errno != EINTR)
-            return status_fail_errno(status, "cannot wait for xctrace");
-    *result = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128;
-    *found = *result != 127;
-    return true;
-}
-
 /* Exports the table of contents, or what the XPath selects. *result is the exit status. */
 static bool export_one(const char *bundle, const char *xpath, const char *path, int *result,
                        struct status *status) {
-    char *const whole[] = {"xctrace", "export",   "--input",    (char *)bundle,
-                           "--toc",   "--output", (char *)path, NULL};
-    char *const table[] = {"xctrace",      "export",     "--input",
-                           (char *)bundle, "--xpath",    (char *)xpath,
-                           "--output",     (char *)path, NULL};
+    const char *const whole[] = {"xctrace", "export",   "--input", bundle,
+                                 "--toc",   "--output", path,      NULL};
+    const char *const table[] = {"xctrace", "export",   "--input", bundle, "--xpath",
+                                 xpath,     "--output", path,      NULL};
     bool found = true;
-    bool ran = run_xctrace(xpath ? table : whole, &found, result, status);
+    bool ran = program_run(xpath ? table : whole, &found, result, status);
     return found ? ran : no_xctrace(bundle, status);
 }
 

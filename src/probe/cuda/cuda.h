@@ -109,6 +109,17 @@ void cuda_new_streams_reported(bool reported);
 /* A stream or a context was created: handles may be reused, so cached ids are invalid. */
 void cuda_stream_created(void);
 
+/* ---- Nodes of graphs --------------------------------------------------------------------- */
+
+/* A node was created, or cloned from another, by the call with this correlation id (0: by a call
+ * that is not recorded). */
+void cuda_node_created(const struct cupti_resource_data *data, uint32_t correlation);
+void cuda_node_cloned(const struct cupti_resource_data *data);
+/* The correlation id of the call that created the node or its original; 0: unknown. */
+uint32_t cuda_node_captured_by(uint64_t node);
+/* The number of nodes of a graph that is launched; 0: unknown. */
+uint32_t cuda_graph_nodes(uint32_t graph);
+
 /* ---- Devices ----------------------------------------------------------------------------- */
 
 /* Queries the devices when a context is first seen, on the calling thread of the program. */

@@ -33,6 +33,8 @@ static const struct function functions[2][CUPTI_FUNCTIONS_MAX] = {
 
 /* The runtime call that this thread is in. */
 PROBE_THREAD_LOCAL const struct function *outer;
+/* The correlation id of the launch that this thread is in; 0: none. */
+PROBE_THREAD_LOCAL uint32_t launching;
 /* cuda_probe.since at its start. The end of a call is missed while the probe is unsubscribed. */
 PROBE_THREAD_LOCAL int64_t outer_since;
 
@@ -172,12 +174,21 @@ static void update_capture(bool runtime, uint32_t number) {
         probe_leave(thread);
 }
 
+static void resource_created(uint32_t number, const void *data) {
+    if (number == CUPTI_GRAPH_NODE_CREATED)
+        cuda_node_created(data, launching);
+    else if (number == CUPTI_GRAPH_NODE_CLONED)
+        cuda_node_cloned(data);
+    else
+        cuda_stream_created();
+}
+
 void cuda_callback(void *user, cupti_choice domain, uint32_t number, const void *data) {
     const struct cupti_call_data *call = data;
     bool runtime = domain == CUPTI_RUNTIME_CALLS;
     (void)user;
     if (domain == CUPTI_RESOURCES)
-        cuda_stream_created();
+        resource_created(number, data);
     if ((!runtime && domain != CUPTI_DRIVER_CALLS) || number >= CUPTI_FUNCTIONS_MAX)
         return;
     const struct function *function = &functions[runtime][number];
@@ -192,14 +203,17 @@ void cuda_callback(void *user, cupti_choice domain, uint32_t number, const void 
         }
         int64_t start = clock_now();
         *call->own = (uint64_t)start;
-        if (is_launch(function))
+        if (is_launch(function)) {
             remember_launch(correlation, start);
-        else if (function->class == CALL_ALLOC)
+            launching = correlation;
+        } else if (function->class == CALL_ALLOC) {
             remember_thread(correlation);
+        }
         capture_call_seen(correlation);
     } else {
         if (runtime)
             outer = NULL;
+        launching = 0;
         call_ended(function, call, correlation);
         update_capture(runtime, number);
     }
@@ -219,4 +233,7 @@ void cuda_enable_callbacks(cupti_subscriber subscriber) {
     }
     cuda_new_streams_reported(enable_callback(subscriber, CUPTI_RESOURCES, CUPTI_CONTEXT_CREATED) &&
                               enable_callback(subscriber, CUPTI_RESOURCES, CUPTI_STREAM_CREATED));
+    enable_callback(subscriber, CUPTI_RESOURCES, CUPTI_GRAPH_NODE_CLONED);
+    if (cuda_probe.probe->options.graph_nodes)
+        enable_callback(subscriber, CUPTI_RESOURCES, CUPTI_GRAPH_NODE_CREATED);
 }

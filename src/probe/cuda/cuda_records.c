@@ -234,7 +234,7 @@ static void put_kernel(const struct cupti_record *from, uint32_t name) {
         .shared_static = from->shared_static,
         .shared_dynamic = from->shared_dynamic,
         .graph = from->graph,
-        .graph_node = from->graph_node,
+        .captured_by = cuda_node_captured_by(from->graph_node),
     };
     for (unsigned i = 0; i < 3; i++) {
         kernel->grid[i] = from->grid[i];
@@ -248,8 +248,12 @@ static uint32_t kernel_name(const struct cupti_record *record) {
 }
 
 static uint32_t graph_name(const struct cupti_record *record) {
-    char name[32];
+    char name[64];
+    uint32_t nodes = cuda_graph_nodes(record->graph);
     int length = snprintf(name, sizeof name, "CUDA graph %u", record->graph);
+    if (nodes)
+        length += snprintf(name + length, sizeof name - (size_t)length, " (%u %s)", nodes,
+                           nodes == 1 ? "node" : "nodes");
     return spool_text(lane, (struct text){name, (size_t)length});
 }
 
@@ -271,6 +275,7 @@ static void put_copy(const struct cupti_record *from) {
         .from_memory = table_value(memories, sizeof memories, from->from_memory),
         .to_memory = table_value(memories, sizeof memories, from->to_memory),
         .graph = from->graph,
+        .captured_by = cuda_node_captured_by(from->graph_node),
     };
     spool_publish(lane);
 }

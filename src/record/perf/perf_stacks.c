@@ -18,6 +18,7 @@ struct stack_frame {
     uint32_t file, line, function_line, statement, source, loops;
     uint32_t offset;   /* 0 in samples, which have a row for each line */
     bool is_evaluator; /* the interpreter's loop */
+    bool is_stripped;  /* of the interpreter, without a name */
     bool is_python;    /* a Python frame that was read from memory */
     bool mapped;       /* code is mapped at the address */
     bool is_final;     /* a later lookup gives the same result */
@@ -104,6 +105,8 @@ static struct stack_frame name_frame(struct stack_rows *stacks, struct symbols *
         .offset = symbol.offset,
         .is_evaluator = text_starts(symbol.function, "_PyEval_EvalFrameDefault") ||
                         text_starts(symbol.function, "_TAIL_CALL_"), /* 3.14, by clang */
+        .is_stripped = !named && (text_starts(symbol.module, "python3") ||
+                                  text_starts(symbol.module, "libpython3")),
     };
     if (symbol.line) {
         struct source_files *sources = &stacks->sources;
@@ -284,6 +287,12 @@ static struct junction find_junction(const struct perf_chain *chain,
             evaluators++;
             innermost = i - 1;
         }
+    if (evaluators == 0) /* an interpreter without symbols: its unnamed functions run the loop */
+        for (size_t i = chain->count; i > 0; i--)
+            if (frames[i - 1].is_stripped)
+                innermost = i - 1;
+    if (evaluators == 0)
+        return (struct junction){innermost, 0};
     for (size_t i = 0; i < python->count; i++)
         runs += python->frames[i].is_entry;
     if (!chain->is_complete || evaluators == runs) {

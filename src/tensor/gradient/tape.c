@@ -167,6 +167,15 @@ static struct view_base contiguous_base(const struct view *view) {
     return base;
 }
 
+/* The elements of a result, which may be a view of what the operation computed. */
+static struct view_base result_base(const struct view *view) {
+    if (view_is_contiguous(view))
+        return contiguous_base(view);
+    int64_t end = view_extent(view);
+    return (struct view_base){
+        .rank = 1, .offset = view->offset, .sizes = {end > 0 ? end - view->offset : 0}};
+}
+
 /* The elements of a storage that is not a result: the parameter's if nothing else is read. */
 static struct view_base leaf_base(const struct backward *backward, const struct tensor *parameter,
                                   struct tensor *const *parameters, unsigned count) {
@@ -214,7 +223,7 @@ static bool find_reached(struct backward *backward, struct tensor *const *parame
             if (!adjoint)
                 return false;
             if (!adjoint->reached)
-                adjoint->base = contiguous_base(&entry->outputs[i].view);
+                adjoint->base = result_base(&entry->outputs[i].view);
             adjoint->reached = true;
         }
     }
@@ -314,6 +323,21 @@ static bool run_part(struct backward *backward, const struct tape_entry *entry,
     return true;
 }
 
+/* The gradient of a result: that of its storage, read as the result reads it; NULL if it has none.
+ */
+static bool find_seed(struct backward *backward, const struct tape_tensor *result,
+                      ridge_tensor **seed) {
+    const struct adjoint *adjoint = find_adjoint(backward, result->storage);
+    *seed = adjoint ? adjoint->g : NULL;
+    if (!*seed || view_is_contiguous(&result->view))
+        return true;
+    const struct tensor *g = tensor_find(*seed);
+    struct view view = result->view;
+    view.offset += g->view.offset - adjoint->base.offset;
+    *seed = tensor_handle(tensor_view(g, &view, backward->status));
+    return *seed != NULL;
+}
+
 static bool run_backward(struct backward *backward, const struct tape_entry *entry) {
     unsigned inputs = entry->operation.input_count, outputs = entry->operation.output_count;
     ridge_tensor **handles =
@@ -326,8 +350,7 @@ static bool run_backward(struct backward *backward, const struct tape_entry *ent
             ok = (handles[i] = tensor_handle(tensor_again(backward, noted))) != NULL;
     }
     for (unsigned i = 0; i < outputs && ok; i++) {
-        const struct adjoint *adjoint = find_adjoint(backward, entry->outputs[i].storage);
-        handles[inputs + outputs + i] = adjoint ? adjoint->g : NULL;
+        ok = find_seed(backward, &entry->outputs[i], &handles[inputs + outputs + i]);
     }
     for (unsigned first = 0; first < inputs && ok; first += OPERATION_OUTPUTS_MAX)
         ok = run_part(backward, entry, handles, inputs + 2 * outputs, first);

@@ -220,6 +220,16 @@ static cupti_result fake_cuptiGetStreamIdEx(struct CUctx_st *context, struct CUs
     *number = stream_number(stream);
     return CUPTI_SUCCEEDED;
 }
+static cupti_result fake_cuptiGetGraphId(struct CUgraph_st *graph, uint32_t *number) {
+    FAILING(cuptiGetGraphId);
+    *number = (uint32_t)(uintptr_t)graph;
+    return CUPTI_SUCCEEDED;
+}
+static cupti_result fake_cuptiGetGraphNodeId(struct CUgraphNode_st *node, uint64_t *number) {
+    FAILING(cuptiGetGraphNodeId);
+    *number = (uintptr_t)node;
+    return CUPTI_SUCCEEDED;
+}
 static cupti_result fake_cuptiFinalize(void) {
     FAILING(cuptiFinalize);
     fake_cupti.finalized++;

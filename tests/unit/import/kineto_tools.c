@@ -204,6 +204,36 @@ TEST(proton_writes_an_object_for_each_stream) {
     trace_close(trace);
 }
 
+TEST(unitrace_has_sizes_and_directions_in_the_names_of_commands) {
+    struct trace *trace = import(
+        "{ \"traceEvents\":[\n"
+        "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 99, \"ts\": 1, \"args\": {\"name\": "
+        "\"DEVICE<host>[Max 1550] 0:29:0:0 #0\"}},\n"
+        "{\"ph\": \"X\", \"tid\": 7, \"pid\": 99, \"name\": \"gemm<8, a[2]>[SIMD32 {64; 2; 1} "
+        "{256; 1; 1}]\", "
+        "\"cat\": \"gpu_op\", \"ts\": 10, \"dur\": 5, \"args\": {\"id\": \"1\"}},\n"
+        "{\"ph\": \"X\", \"tid\": 8, \"pid\": 99, \"name\": "
+        "\"zeCommandListAppendMemoryCopy(M2D)[4096]\", "
+        "\"cat\": \"gpu_op\", \"ts\": 20, \"dur\": 5, \"args\": {\"id\": \"2\"}},\n"
+        "{\"ph\": \"X\", \"tid\": 3, \"pid\": 2, \"name\": \"zeCommandListAppendLaunchKernel\", "
+        "\"cat\": \"cpu_op\", \"ts\": 2, \"dur\": 5, \"id\": 4},\n"
+        "{\"ph\": \"X\", \"tid\": 3, \"pid\": 2, \"name\": \"zeros\", "
+        "\"cat\": \"cpu_op\", \"ts\": 1, \"dur\": 9, \"id\": 5}]}");
+    REQUIRE(trace);
+    const struct columns_activity *a = &trace->activity;
+    REQUIRE(a->count == 2 && trace->call.count == 1 && trace->range.count == 1);
+    CHECK(is(trace, a->name[0], "gemm<8, a[2]>"));
+    CHECK_INT(a->grid_x[0], 64);
+    CHECK_INT(a->grid_y[0], 2);
+    CHECK_INT(a->block_x[0], 256);
+    CHECK_INT(a->kind[1], ACTIVITY_COPY);
+    CHECK_INT(a->direction[1], COPY_HTOD);
+    CHECK_INT(a->bytes[1], 4096);
+    CHECK_INT(trace->call.class[0], CALL_LAUNCH);
+    CHECK(text_is(trace_meta(trace, META_SOURCE_TOOL), "unitrace"));
+    trace_close(trace);
+}
+
 struct expected {
     const char *file;
     int64_t kernels, kernel_time, copies, copy_time, ops, op_time, annotations;

@@ -595,3 +595,177 @@ TEST(slices_of_rocprofiler_systems_have_their_device_in_the_name_of_the_track) {
     CHECK_INT(trace->activity.block_y[0], 16);
     trace_close(trace);
 }
+
+/* ---- the system ---- */
+
+static void put_switch(struct buffer *file, uint64_t time, uint64_t from, uint64_t state,
+                       uint64_t to, const char *name) {
+    size_t event = protobuf_begin(file, 2);
+    protobuf_put_integer(file, 1, time);
+    size_t sched = protobuf_begin(file, 4);
+    protobuf_put_integer(file, 2, from);
+    protobuf_put_integer(file, 4, state);
+    protobuf_put_text(file, 5, text_of(name));
+    protobuf_put_integer(file, 6, to);
+    protobuf_end(file, sched);
+    protobuf_end(file, event);
+}
+
+static void put_wakeup(struct buffer *file, uint64_t time, uint64_t tid) {
+    size_t event = protobuf_begin(file, 2);
+    protobuf_put_integer(file, 1, time);
+    size_t sched = protobuf_begin(file, 20);
+    protobuf_put_integer(file, 2, tid);
+    protobuf_end(file, sched);
+    protobuf_end(file, event);
+}
+
+static void put_process_tree(struct buffer *file) {
+    struct packet packet = begin_packet(file, 1, 0, 0);
+    size_t tree = protobuf_begin(file, PACKET_PROCESS_TREE);
+    size_t process = protobuf_begin(file, 1);
+    protobuf_put_integer(file, 1, 40);
+    protobuf_put_text(file, 3, TEXT("train"));
+    protobuf_end(file, process);
+    size_t thread = protobuf_begin(file, 2);
+    protobuf_put_integer(file, 1, 41);
+    protobuf_put_text(file, 2, TEXT("loader"));
+    protobuf_put_integer(file, 3, 40);
+    protobuf_end(file, thread);
+    protobuf_end(file, tree);
+    end_packet(packet);
+}
+
+/* Thread 41 runs on CPU 0, blocks, is woken, waits and goes on on CPU 1, whose bundle comes first.
+ */
+TEST(switches_of_all_processors_become_states_of_threads) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t bundle = protobuf_begin(&file, PACKET_FTRACE);
+    protobuf_put_integer(&file, 1, 1);
+    put_switch(&file, 1500, 0, 0, 41, "loader");
+    put_switch(&file, 1800, 41, 0, 0, "swapper/1");
+    protobuf_end(&file, bundle);
+    end_packet(packet);
+    packet = begin_packet(&file, 1, 0, 0);
+    bundle = protobuf_begin(&file, PACKET_FTRACE);
+    put_switch(&file, 1000, 0, 0, 41, "loader");
+    put_switch(&file, 1200, 41, 1, 0, "swapper/0");
+    put_wakeup(&file, 1450, 41);
+    protobuf_end(&file, bundle);
+    end_packet(packet);
+    put_process_tree(&file);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    static const struct {
+        int64_t start, duration;
+        enum thread_state state;
+        uint32_t processor;
+    } want[] = {{1000, 200, STATE_RUNNING, 0},
+                {1200, 250, STATE_BLOCKED, 0},
+                {1450, 50, STATE_READY, 0},
+                {1500, 300, STATE_RUNNING, 1}};
+    REQUIRE(trace->state.count == ARRAY_COUNT(want));
+    for (size_t i = 0; i < ARRAY_COUNT(want); i++) {
+        CHECK_INT(trace->state.start[i], want[i].start);
+        CHECK_INT(trace->state.duration[i], want[i].duration);
+        CHECK_INT(trace->state.state[i], want[i].state);
+        CHECK_INT(trace->state.processor[i], want[i].processor);
+    }
+    uint32_t thread = trace->state.thread[0];
+    CHECK_STRING(name_at(trace, trace->thread.name[thread]), "loader");
+    CHECK_INT(trace->process.pid[trace->thread.process[thread]], 40);
+    CHECK_STRING(name_at(trace, trace->process.name[trace->thread.process[thread]]), "train");
+    trace_close(trace);
+}
+
+static void put_packed(struct buffer *file, uint32_t field, const char *bytes, size_t length) {
+    protobuf_put_text(file, field, (struct text){bytes, length});
+}
+
+TEST(compact_switches_have_differences_of_times_and_indexes_of_names) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t bundle = protobuf_begin(&file, PACKET_FTRACE);
+    protobuf_put_integer(&file, 1, 3);
+    size_t compact = protobuf_begin(&file, 4);
+    protobuf_put_text(&file, 5, TEXT("idle"));
+    protobuf_put_text(&file, 5, TEXT("work"));
+    put_packed(&file, 1, "\x64\x0a\x05", 3); /* 100, 110, 115 */
+    put_packed(&file, 2, "\x01\x00\x01", 3);
+    put_packed(&file, 3, "\x07\x08\x00", 3);
+    put_packed(&file, 6, "\x01\x01\x00", 3);
+    protobuf_end(&file, compact);
+    protobuf_end(&file, bundle);
+    end_packet(packet);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    REQUIRE(trace->state.count == 2);
+    CHECK_INT(trace->state.start[0], 100);
+    CHECK_INT(trace->state.duration[0], 10);
+    CHECK_INT(trace->thread.tid[trace->state.thread[0]], 7);
+    CHECK_INT(trace->state.duration[1], 5);
+    CHECK_INT(trace->thread.tid[trace->state.thread[1]], 8);
+    CHECK_STRING(name_at(trace, trace->thread.name[trace->state.thread[1]]), "work");
+    trace_close(trace);
+}
+
+static void put_pair(struct buffer *file, uint32_t kind, uint64_t id, uint32_t field,
+                     uint64_t value, uint32_t other_field, uint64_t other) {
+    size_t entry = protobuf_begin(file, kind);
+    protobuf_put_integer(file, 1, id);
+    protobuf_put_integer(file, field, value);
+    if (other_field)
+        protobuf_put_integer(file, other_field, other);
+    protobuf_end(file, entry);
+}
+
+static void put_sample(struct buffer *file, uint64_t time, uint64_t callstack) {
+    struct packet packet = begin_packet(file, 1, time, 0);
+    size_t sample = protobuf_begin(file, PACKET_PERF_SAMPLE);
+    protobuf_put_integer(file, 2, 40);
+    protobuf_put_integer(file, 3, 41);
+    protobuf_put_integer(file, 4, callstack);
+    protobuf_end(file, sample);
+    end_packet(packet);
+}
+
+TEST(cpu_samples_have_interned_frames_and_the_median_interval) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t interned = protobuf_begin(&file, PACKET_INTERNED);
+    size_t name = protobuf_begin(&file, 5);
+    protobuf_put_integer(&file, 1, 1);
+    protobuf_put_text(&file, 2, TEXT("main"));
+    protobuf_end(&file, name);
+    put_pair(&file, 6, 1, 2, 1, 3, 9);    /* main in the mapping */
+    put_pair(&file, 6, 2, 3, 9, 4, 0x1f); /* an address in it */
+    put_pair(&file, 7, 5, 2, 1, 2, 2);    /* main, then the address */
+    size_t path = protobuf_begin(&file, 17);
+    protobuf_put_integer(&file, 1, 4);
+    protobuf_put_text(&file, 2, TEXT("app"));
+    protobuf_end(&file, path);
+    put_pair(&file, 19, 9, 7, 4, 0, 0);
+    protobuf_end(&file, interned);
+    end_packet(packet);
+    put_sample(&file, 1000, 5);
+    put_sample(&file, 3000, 5);
+    put_sample(&file, 4000, 77); /* unknown */
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    REQUIRE(trace->sample.count == 2);
+    CHECK_INT(trace->sample.time[0], 1000);
+    CHECK_INT(trace->sample.weight[0], 2000);
+    uint32_t leaf = trace->sample.stack[0];
+    CHECK_STRING(name_at(trace, trace->stack.function[leaf]), "0x1f");
+    CHECK_STRING(name_at(trace, trace->stack.module[leaf]), "/app");
+    CHECK_STRING(name_at(trace, trace->stack.function[trace->stack.parent[leaf]]), "main");
+    CHECK_INT(trace->thread.tid[trace->sample.thread[0]], 41);
+    trace_close(trace);
+}

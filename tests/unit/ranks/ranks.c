@@ -9,8 +9,10 @@
 #include "base/min_max.h"
 #include "ranks/cause.h"
 #include "ranks/findings.h"
+#include "ranks/path.h"
 #include "ranks/ranks.h"
 #include "ranks/replay.h"
+#include "trace/writer.h"
 
 /* ---- the generator ---- */
 
@@ -185,6 +187,89 @@ TEST(clocks_of_hosts_are_within_their_bound) {
             check_clocks(&job, &plan, &truth);
             job_finish(&job);
         }
+}
+
+/* The rank as a trace whose rows are in no order: a collective is a kernel with its arguments. */
+static void write_rank(const struct job *job, const struct plan *plan, unsigned number, int fd) {
+    const struct rank *rank = &job->ranks[number];
+    struct status status = {0};
+    struct trace_writer *writer = trace_writer_create(
+        fd, &(struct trace_writer_options){.session = number + 1, .writer = 1, .level = 1},
+        &status);
+    REQUIRE(writer);
+    trace_writer_meta_integer(writer, META_RANK, number);
+    trace_writer_meta_integer(writer, META_WORLD_SIZE, plan->ranks);
+    trace_writer_meta(writer, META_HOST, job_text(job, rank->host));
+    uint32_t process = trace_write_process(writer, &(struct row_process){.pid = 100 + number});
+    uint32_t device = trace_write_device(writer, &(struct row_device){.index = number});
+    uint32_t queue =
+        trace_write_queue(writer, &(struct row_queue){.device = device, .process = process});
+    uint32_t kernel = trace_writer_string(writer, TEXT("gemm"));
+    uint32_t reduce = trace_writer_string(writer, TEXT("ncclDevKernel_AllReduce_Sum_f32"));
+    size_t prime = 7919, count = rank->event_count; /* far more than the events of a rank */
+    for (size_t i = 0; i < count; i++) {
+        const struct rank_event *event = &rank->events[i * prime % count];
+        char detail[200];
+        snprintf(detail, sizeof detail,
+                 "{\"Collective name\":\"allreduce\",\"dtype\":\"Byte\",\"In msg nelems\":%llu,"
+                 "\"Out msg nelems\":%llu,\"Group size\":%u,\"Process Group Name\":\"0\",\"Seq\":"
+                 "%llu}",
+                 (unsigned long long)event->bytes, (unsigned long long)event->bytes, plan->ranks,
+                 (unsigned long long)event->sequence);
+        trace_write_activity(
+            writer, &(struct row_activity){.start = event->start,
+                                           .duration = event->end - event->start,
+                                           .queue = queue,
+                                           .name = reduce,
+                                           .detail = trace_writer_string(writer, text_of(detail))});
+        trace_write_activity(writer, &(struct row_activity){.start = event->start - 500000,
+                                                            .duration = 400000,
+                                                            .queue = queue,
+                                                            .name = kernel});
+    }
+    CHECK_OK(trace_writer_finish(writer, &status), status);
+    trace_writer_destroy(writer);
+}
+
+/* Ranks are read last to first. */
+static void read_ranks(const struct job *from, const struct plan *plan, struct job *to) {
+    struct status status = {0};
+    for (unsigned r = plan->ranks; r > 0; r--) {
+        struct trace *trace;
+        FILE *file = tmpfile();
+        REQUIRE(file);
+        write_rank(from, plan, r - 1, fileno(file));
+        CHECK_OK(trace_open_fd(fileno(file), "rank", &trace, &status), status);
+        CHECK_OK(job_add(to, trace, "rank", &status), status);
+        trace_close(trace);
+        fclose(file);
+    }
+    CHECK_OK(job_join(to, &status), status);
+}
+
+TEST(clocks_are_within_their_bound_though_rows_are_reordered_and_lost) {
+    static const unsigned sizes[] = {2, 16, 128, 512};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct plan plan = small;
+        struct job planned = {0}, job = {0};
+        struct truth truth = {0};
+        plan.ranks = sizes[i];
+        plan.hosts = MIN(sizes[i], 8);
+        plan.offset_max = 5e8;
+        plan.drift_max = 1e-4;
+        plan.jitter = 200000;
+        plan.loss = 20;
+        plan.seed = 300 + i;
+        generate(&plan, &planned, &truth);
+        read_ranks(&planned, &plan, &job);
+        CHECK_INT(job.rank_count, plan.ranks);
+        for (size_t c = 1; c < job.clock_count; c++)
+            CHECK_INT(job.clocks[c].state, CLOCK_SOLVED);
+        CHECK((job.matched + job.partial) * 10 >= job.events * 9);
+        check_clocks(&job, &plan, &truth);
+        job_finish(&planned);
+        job_finish(&job);
+    }
 }
 
 TEST(the_bound_of_a_clock_is_as_narrow_as_the_collectives) {
@@ -430,6 +515,46 @@ TEST(a_straggler_costs_what_it_is_late) {
     job_finish(&job);
 }
 
+TEST(the_critical_path_goes_through_the_late_rank) {
+    struct plan plan = small;
+    struct job job = {0};
+    struct truth truth = {0};
+    struct status status = {0};
+    struct job_path path;
+    plan.jitter = 0;
+    plan.straggler = 2;
+    plan.late = 500000;
+    join(&plan, &job, &truth);
+    CHECK_OK(job_path_find(&job, &path, &status), status);
+    CHECK_INT(path.own[2], 29 * 1500000);
+    CHECK_INT(path.transfer, 29 * 100000);
+    CHECK_INT(path.own[0] + path.own[1] + path.own[3] + path.unmatched, 0);
+    CHECK_INT(path.length, truth.length);
+    job_path_finish(&path);
+    job_finish(&job);
+}
+
+TEST(the_critical_path_is_as_long_as_the_job) {
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct plan plan = small;
+        struct job job = {0};
+        struct truth truth = {0};
+        struct status status = {0};
+        struct job_path path;
+        plan.ranks = 2 + (unsigned)seed;
+        plan.jitter = 300000;
+        plan.seed = seed;
+        join(&plan, &job, &truth);
+        CHECK_OK(job_path_find(&job, &path, &status), status);
+        int64_t sum = path.transfer + path.unmatched;
+        for (unsigned r = 0; r < plan.ranks; r++)
+            sum += path.own[r];
+        CHECK_INT(sum, truth.length);
+        job_path_finish(&path);
+        job_finish(&job);
+    }
+}
+
 TEST(faster_communication_shortens_the_transfers) {
     struct plan plan = small;
     struct job job = {0};
@@ -520,6 +645,7 @@ static void begin_script(struct script *script, struct job *job, unsigned ranks,
                                       .local = -1,
                                       .world = ranks,
                                       .host = named(job, host),
+                                      .has_device = true,
                                       .device = named(job, "NVIDIA H100 80GB HBM3"),
                                       .span = {INT64_MAX, INT64_MIN}};
         script->now[r] = 1000000000;
