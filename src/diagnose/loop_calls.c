@@ -106,16 +106,21 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
 /* The first launch of a kernel loads its code. */
 void diagnose_loading(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
-    char time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE], change[FROM_TO_SIZE];
+    char time[FORMAT_SIZE], count[FORMAT_SIZE], change[FROM_TO_SIZE];
     /* in a run without steps most of it is start-up */
     if ((diagnosis->source->step_count ? 20 : 3) * facts->loading_time < diagnosis->verdict->time)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_COMPILATION, CONFIDENCE_MEDIUM);
     finding_estimate(diagnosis, finding, MIN(facts->loading_time, facts->cause[CAUSE_LAUNCH]));
     format_duration(finding->recoverable, time);
-    finding_summary(
-        diagnosis, finding, "%s of kernels take %s, because the driver loads their code",
-        format_plural(facts->loading_launches, "first launch", "first launches", count), time);
+    if (facts->loading_launches == 1)
+        finding_summary(diagnosis, finding,
+                        "The first launch of a kernel takes %s, because the driver loads its code",
+                        time);
+    else
+        finding_summary(diagnosis, finding,
+                        "%s first launches of kernels take %s, because the driver loads their code",
+                        format_count(facts->loading_launches, count), time);
     finding_gain(diagnosis, finding, "with the code loaded before, %s",
                  from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
