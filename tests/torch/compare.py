@@ -663,6 +663,64 @@ def attention(case):
 
 
 @operation
+def masked_attention(case):
+    dtype = case.dtype()
+    batch, kv_heads, group = (case.random.choice((1, 2, 3)) for _ in range(3))
+    queries, width = case.random.choice((1, 2, 5, 9)), case.random.choice((4, 8, 16, 32))
+    keys = queries + case.random.choice((0, 3, 20, 300))
+    causal = case.random.random() < 0.6
+    window = case.random.choice((0, 1, 4, 17)) if causal else 0
+    q = case.values([batch, kv_heads * group, queries, width], dtype)
+    k, v = (case.values([batch, kv_heads, keys, width], dtype) for _ in range(2))
+    lengths = case.values([batch], "i32", low=queries, high=keys + 1) if case.random.random() < 0.6 else None
+    added = case.values([batch, 1, queries, keys], dtype) if case.random.random() < 0.5 else None
+    extra = [one for one in (lengths, added) if one is not None]
+
+    def function(q, k, v, *extra):
+        extra = list(extra)
+        own = extra.pop(0) if lengths is not None else None
+        return rt.attention_masked(q, k, v, 0.25, causal, window, own, extra.pop(0) if extra else None)
+
+    (made,) = case.run(function, q, k, v, *extra)
+    wide = [double(one) for one in (q, k, v)]
+    wide[1:] = [one.repeat_interleave(group, 1) for one in wide[1:]]
+    scores = wide[0] @ wide[1].transpose(-1, -2) * 0.25
+    if added is not None:
+        scores = scores + double(added)
+    used = torch.full([batch], keys) if lengths is None else lengths.long()
+    at = torch.arange(keys).view(1, 1, 1, keys)
+    last = used.view(batch, 1, 1, 1) - queries + torch.arange(queries).view(1, 1, queries, 1)
+    hidden = at >= used.view(batch, 1, 1, 1)
+    if causal:
+        hidden = hidden | (at > last)
+        if window:
+            hidden = hidden | (at <= last - window)
+    scores = scores.masked_fill(hidden, -math.inf)
+    expected = torch.softmax(scores, -1).nan_to_num(0) @ wide[2]
+    loose = {"f32": 64, "f16": 2.0**14, "bf16": 2.0**17}[dtype]
+    compare(made, expected, loose, torch.full_like(expected, 3.0), what="masked attention " + dtype)
+
+
+@operation
+def rope(case):
+    dtype = case.dtype()
+    sizes = [case.random.choice((1, 2, 3)), case.random.choice((1, 3)), case.random.choice((1, 4, 9)), case.random.choice((2, 8, 64))]
+    x = case.operand(sizes, dtype)
+    x = x.contiguous() if x.stride(-1) != 1 else x
+    positions = case.operand([sizes[2]] if case.random.random() < 0.5 else [sizes[0], sizes[2]], "i32", low=0, high=500)
+    neighbors = case.random.random() < 0.5
+    (made,) = case.run(lambda x, p: rt.rope(x, p, 10000.0, neighbors), x, positions)
+    half = sizes[3] // 2
+    rates = torch.pow(10000.0, -torch.arange(half, dtype=torch.float64) / half)
+    angles = positions.double().reshape(-1, 1, sizes[2], 1) * rates
+    wide = double(x)
+    a, b = (wide[..., 0::2], wide[..., 1::2]) if neighbors else (wide[..., :half], wide[..., half:])
+    turned = (a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos())
+    expected = torch.stack(turned, -1).flatten(-2) if neighbors else torch.cat(turned, -1)
+    compare(made, expected, 1024, torch.full_like(expected, 3.0), what="rope " + dtype)
+
+
+@operation
 def convolution(case):
     dtype = case.dtype()
     axes = case.random.choice((1, 2))
