@@ -133,9 +133,20 @@ typedef uint32_t vk_flags;
     X(VK_MAX_MEMORY_TYPES, 32)                                                                     \
     X(VK_MAX_MEMORY_HEAPS, 16)
 
+/* VK_KHR_cooperative_matrix, which older headers do not have. */
+#define VULKAN_COOPERATIVE_EXTENSION "VK_KHR_cooperative_matrix"
+#define VULKAN_COOPERATIVE_CONSTANTS(X)                                                            \
+    X(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, 1000506000)               \
+    X(VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR, 1000506001)                             \
+    X(VK_COMPONENT_TYPE_FLOAT16_KHR, 0)                                                            \
+    X(VK_COMPONENT_TYPE_FLOAT32_KHR, 1)                                                            \
+    X(VK_SCOPE_SUBGROUP_KHR, 3)
+
 #ifndef VULKAN_CORE_H_ /* tests/abi/vulkan.c includes Khronos' header first */
 #define VULKAN_ENUMERATOR(name, value) name = value,
-enum vulkan_constant { VULKAN_CONSTANTS(VULKAN_ENUMERATOR) };
+enum vulkan_constant {
+    VULKAN_CONSTANTS(VULKAN_ENUMERATOR) VULKAN_COOPERATIVE_CONSTANTS(VULKAN_ENUMERATOR)
+};
 #undef VULKAN_ENUMERATOR
 #endif
 #define VULKAN_WHOLE_SIZE UINT64_MAX
@@ -362,7 +373,9 @@ struct vk_physical_device_vulkan12_features {
     uint32_t between_2[29];
     uint32_t timelineSemaphore;
     uint32_t bufferDeviceAddress;
-    uint32_t after[9];
+    uint32_t between_3[2];
+    uint32_t vulkanMemoryModel;
+    uint32_t after[6];
 };
 struct vk_physical_device_subgroup_size_control_features {
     int32_t sType;
@@ -598,6 +611,25 @@ struct vk_compute_pipeline_create_info {
     vk_handle layout;
     vk_handle basePipelineHandle;
     int32_t basePipelineIndex;
+};
+struct vk_physical_device_cooperative_matrix_features {
+    int32_t sType;
+    void *pNext;
+    uint32_t cooperativeMatrix;
+    uint32_t cooperativeMatrixRobustBufferAccess;
+};
+struct vk_cooperative_matrix_properties {
+    int32_t sType;
+    void *pNext;
+    uint32_t MSize;
+    uint32_t NSize;
+    uint32_t KSize;
+    int32_t AType;
+    int32_t BType;
+    int32_t CType;
+    int32_t ResultType;
+    uint32_t saturatingAccumulation;
+    int32_t scope;
 };
 struct vk_descriptor_buffer_info {
     vk_handle buffer;

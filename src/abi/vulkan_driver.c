@@ -75,6 +75,8 @@ static bool fill_instance(vk_get_instance_function *get, struct vulkan_driver *d
     if (!domains)
         domains = get(driver->instance, "vkGetPhysicalDeviceCalibrateableTimeDomainsKHR");
     copy_pointer(domains, &driver->vkGetPhysicalDeviceCalibrateableTimeDomainsEXT);
+    copy_pointer(get(driver->instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"),
+                 &driver->vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR);
     return true;
 }
 

@@ -102,6 +102,8 @@ struct vulkan_driver {
     VULKAN_DRIVER_INSTANCE_FUNCTIONS(VULKAN_DRIVER_POINTER)
     vk_result (*vkGetPhysicalDeviceCalibrateableTimeDomainsEXT)(vk_physical_device, uint32_t *,
                                                                 int32_t *); /* or NULL */
+    vk_result (*vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)(
+        vk_physical_device, uint32_t *, struct vk_cooperative_matrix_properties *); /* or NULL */
 };
 /* The functions of one open device. */
 struct vulkan_calls {

@@ -363,31 +363,48 @@ static bool find_usual(const struct turn_finder *finder, const struct timed_call
     return counts != NULL;
 }
 
-/* Of the names among the calls with that stack: the rarest that still comes often, since an
- * instruction may use one kernel several times, and the first iterations may also load modules or
- * allocate. */
+/* How often a name comes with a stack; its last place among these calls, and the longest distance
+ * between two of its places. */
+struct name_use {
+    uint64_t count, last, apart;
+};
+
+/* A name that comes in every iteration comes to the end, and often or at even distances; the first
+ * iterations may also load modules or allocate. */
+static bool comes_always(const struct name_use *use, uint64_t most, uint64_t all) {
+    enum { OFTEN = 8, END = 4, EVEN = 4, MIN_EVEN = 8 };
+    if (use->last <= all - all / END)
+        return false;
+    return use->count >= most / OFTEN ||
+           (use->count >= MIN_EVEN && use->apart <= EVEN * all / use->count);
+}
+
+/* Of the names among the calls with that stack: the rarest that always comes, since an instruction
+ * may use one kernel several times. */
 static bool find_repeated(struct turn_finder *finder, const struct timed_call *calls, size_t count,
                           const uint32_t *names, uint32_t stack, struct status *status) {
-    enum { OFTEN = 8 }; /* an eighth of the most frequent one */
     const struct trace *trace = finder->model->trace;
-    uint64_t *counts = memory_allocate(trace->strings.count + 1, sizeof *counts, status);
-    uint64_t most = 0, least = UINT64_MAX;
-    if (!counts)
+    struct name_use *uses = memory_allocate(trace->strings.count + 1, sizeof *uses, status);
+    uint64_t most = 0, least = UINT64_MAX, all = 0;
+    if (!uses)
         return false;
     for (unsigned pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < count; i++) {
-            uint32_t of_call = trace->call.stack[calls[i].call], name = names[calls[i].call];
+            uint32_t of_call = trace->call.stack[calls[i].call];
+            struct name_use *use = &uses[names[calls[i].call]];
             if (of_call != stack || !is_in_loop(finder, of_call))
                 continue;
             if (pass == 0) {
-                most = ++counts[name] > most ? counts[name] : most;
-            } else if (counts[name] >= most / OFTEN && counts[name] < least) {
-                least = counts[name];
-                finder->repeated = name;
+                most = ++use->count > most ? use->count : most;
+                use->apart = ++all - use->last > use->apart ? all - use->last : use->apart;
+                use->last = all;
+            } else if (use->count < least && comes_always(use, most, all)) {
+                least = use->count;
+                finder->repeated = names[calls[i].call];
             }
         }
     finder->repeats = least == UINT64_MAX ? 0 : least;
-    memory_free(counts);
+    memory_free(uses);
     return true;
 }
 
@@ -436,7 +453,7 @@ static bool is_one_stack(const struct loop_turns *turns, uint64_t repeats) {
         all += turns->list[i].calls;
         largest = turns->list[i].calls > largest ? turns->list[i].calls : largest;
     }
-    return turns->count > 1 && 2 * largest > all && repeats >= 8 * turns->count;
+    return turns->count > 1 && 4 * largest > 3 * all && repeats > turns->count;
 }
 
 static bool find_turns(struct turn_finder *finder, const struct timed_call *calls, size_t count,

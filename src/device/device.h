@@ -48,6 +48,7 @@ struct device_capabilities {
     bool is_gpu;
     bool half;           /* the language has a 16-bit float type to load and store */
     bool bfloat;         /* Metal: the language has bfloat */
+    bool cooperative;    /* Vulkan: products of 16 x 16 f16 matrices into f32 by a subgroup */
     bool dot8;           /* dp4a */
     bool library_matmul; /* load() takes CODE_MATMUL */
     bool host_memory;    /* memory.handle is an address that the host may use */
@@ -68,7 +69,9 @@ struct device_memory {
 
 /* ---- Code ------------------------------------------------------------------------------- */
 
-/* Native kernels run on a thread pool: every thread calls the function with the same call. */
+/* Native kernels run on a thread pool: threads call the function with the same call. All units must
+ * be taken by native_take(): thread 0 is the only one that is certain to be there before a
+ * native_barrier(). */
 struct thread_pool;
 struct native_call {
     void *const *buffers; /* offsets applied */

@@ -151,17 +151,23 @@ static bool is_judged_call(const struct matcher *matcher, size_t call) {
            start < diagnosis->facts.host_end;
 }
 
+/* Of calls in each step; a run without known steps counts as several, so that start-up is none. */
+static double per_turn(const struct matcher *matcher, double calls) {
+    enum { TURNS = 20 };
+    size_t steps = matcher->diagnosis->source->step_count;
+    return calls / (double)(steps ? steps : TURNS);
+}
+
 static bool match_calls(struct matcher *matcher) {
     const struct diagnosis *diagnosis = matcher->diagnosis;
     const struct trace *trace = diagnosis->trace;
     uint64_t *counts = memory_allocate(trace->strings.count + 1, sizeof *counts, diagnosis->status);
-    size_t steps = diagnosis->source->step_count ? diagnosis->source->step_count : 1;
     for (size_t i = 0; counts && i < trace->call.count; i++)
         if (is_judged_call(matcher, i))
             counts[trace->call.name[i]]++;
     for (uint32_t name = 0; counts && name < trace->strings.count; name++)
         if (counts[name])
-            add_name(matcher, CATALOGUE_CALLS, name, (double)counts[name] / (double)steps, 0, 0);
+            add_name(matcher, CATALOGUE_CALLS, name, per_turn(matcher, (double)counts[name]), 0, 0);
     memory_free(counts);
     return counts != NULL;
 }
@@ -323,11 +329,10 @@ static double device_share(const struct code_sums *sums, size_t row) {
 static void match_row(struct matcher *matcher, const struct code_sums *sums, size_t row,
                       unsigned clause) {
     struct tally *tally = &matcher->tallies[row];
-    size_t steps = matcher->diagnosis->source->step_count;
     double of_calls = part_of(sums->calls[row], sums->all_calls);
     double of_samples = part_of(sums->samples[row], sums->all_samples);
     if (catalogue_rows[row].all[clause].where == CATALOGUE_CALLERS)
-        tally->amount[clause] = sums->calls[row] / (double)(steps ? steps : 1);
+        tally->amount[clause] = per_turn(matcher, sums->calls[row]);
     else
         tally->amount[clause] =
             largest(of_calls, part_of(sums->device[row], sums->all_device), of_samples);
@@ -511,7 +516,9 @@ static void apply_all(struct matcher *matcher) {
     bool done[CATALOGUE_ROWS_MAX] = {false};
     for (size_t row = 0; row < catalogue_row_count && !matcher->diagnosis->failed; row++)
         if (catalogue_rows[row].what && is_recognized(matcher, row) &&
-            !has_finding(matcher->diagnosis->verdict, catalogue_rows[row].belongs))
+            !has_finding(matcher->diagnosis->verdict, catalogue_rows[row].saves > 0
+                                                          ? 1ull << catalogue_rows[row].if_none
+                                                          : catalogue_rows[row].belongs))
             add_finding(matcher->diagnosis, &catalogue_rows[row], &matcher->tallies[row],
                         gain_of(matcher, row, catalogue_rows[row].if_none));
     for (size_t turn = 0; turn < catalogue_row_count && !matcher->diagnosis->failed; turn++) {

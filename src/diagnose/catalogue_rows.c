@@ -108,6 +108,11 @@ const struct pattern catalogue_rows[] = {
      .belongs = MEMORY, LINES, .saves = 0.9,
      .words = "Convert types once, outside the loop: tensors of one type need no kernel to convert "
               "them"},
+    {TORCH, .all = {CODE("one_hot(", 0.2), KERNELS("_scatter_gather", 0.001)},
+     .unless_code = "cross_entropy|log_softmax|.backward()", .belongs = MEMORY | ON(COMPUTE_BOUND),
+     LINES, .saves = 0.9,
+     .words = "Look rows up (torch.nn.functional.embedding, index_select) instead of multiplying "
+              "by one-hot rows"},
     {TORCH, .all = {KERNELS("CatArrayBatchedCopy", 0.2)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 0.95, .what = "kernels of torch.cat",
      .words =
@@ -172,10 +177,10 @@ const struct pattern catalogue_rows[] = {
      .words = "Call nn.MultiheadAttention with need_weights=False: only then does it use "
               "scaled_dot_product_attention",
      .where = "PyTorch 2.0"},
-    {TORCH, .all = {KERNELS("fmha_cutlass", 0.1), CODE("attn_mask=|attention_mask|_mask)", 0.05)},
-     .belongs = KERNEL, LINES,
-     .words = "Pass is_causal=True instead of a mask, or a mask as a block mask of "
-              "flex_attention: flash attention takes no mask tensor",
+    {TORCH, .all = {KERNELS("fmha|sdpa", 0.3), CODE("attn_mask=", 0.2)}, .belongs = KERNEL,
+     .if_none = FINDING_COMPUTE_BOUND, LINES, .what = "attention with a mask tensor",
+     .words = "Pass is_causal=True instead of a causal mask (half of the work), or describe the "
+              "mask by a function (flex_attention): flash attention takes no mask tensor",
      .where = "flex_attention: PyTorch 2.5"},
     {TORCH, .all = {KERNELS("nchwToNhwc|nhwcToNchw", 0.08)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 1.2,
@@ -219,7 +224,7 @@ const struct pattern catalogue_rows[] = {
      .words = "Check where f64 comes from (NumPy arrays are f64 by default): .float(), or "
               "torch.from_numpy(x.astype(numpy.float32))"},
     {TORCH, .all = {CODE("torch/utils/checkpoint.py", 0.1)}, .belongs = KERNEL | ISSUE,
-     .if_none = FINDING_COMPUTE_BOUND, LINES, .saves = 0.5,
+     .if_none = FINDING_COMPUTE_BOUND, LINES, .saves = 0.15,
      .what = "layers under torch.utils.checkpoint, whose forward pass runs twice",
      .words = "Checkpoint fewer layers, or none, if the memory allows it: the backward pass "
               "computes checkpointed layers again"},
@@ -513,7 +518,7 @@ const struct pattern catalogue_rows[] = {
      .belongs = HOST, LINES,
      .words = "Decode images in the workers of a DataLoader, or on the GPU "
               "(torchvision.io.decode_jpeg(device=\"cuda\"), DALI)"},
-    {ANY, .all = {CODE("np.load(|numpy.load(|torch.load(|h5py/|.read(|.tofile(|np.save(", 0.05)},
+    {ANY, .all = {CODE("np.load(|numpy.load(|torch.load(|h5py/|np.save(|numpy.save(", 0.05)},
      .belongs = HOST, LINES, .words = "Read files ahead and write them behind, in another thread"},
     {ANY, .all = {CODE("librosa/|torchaudio/|torch.stft(|scipy/", 0.05)}, .belongs = HOST, LINES,
      .words =
@@ -606,6 +611,7 @@ const struct pattern catalogue_rows[] = {
      .all = {CALLS("cudaHostAlloc|cudaMallocHost|cudaHostRegister|cuMemHostAlloc|cuMemAllocHost|"
                    "cuMemHostRegister",
                    0.3)},
+     .unless = "RedzoneAllocator", /* XLA pins memory while it compiles */
      .belongs = COPY | WAIT | ON(ALLOCATION), LINES,
      .words = "Pin host memory once, before the loop, and reuse the buffer: pinning takes longer "
               "than a copy"},

@@ -107,7 +107,8 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
 void diagnose_loading(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     char time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE], change[FROM_TO_SIZE];
-    if (20 * facts->loading_time < diagnosis->verdict->time)
+    /* in a run without steps most of it is start-up */
+    if ((diagnosis->source->step_count ? 20 : 3) * facts->loading_time < diagnosis->verdict->time)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_COMPILATION, CONFIDENCE_MEDIUM);
     finding_estimate(diagnosis, finding, MIN(facts->loading_time, facts->cause[CAUSE_LAUNCH]));
@@ -134,7 +135,8 @@ void diagnose_loading(struct diagnosis *diagnosis) {
 void diagnose_allocation(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     char time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE], frees[FORMAT_SIZE], change[FROM_TO_SIZE];
-    if (facts->failed_allocations || !recurs_in_loop(diagnosis, CALL_ALLOC))
+    if (facts->failed_allocations || facts->call_time[CALL_ALLOC] == 0 ||
+        !recurs_in_loop(diagnosis, CALL_ALLOC))
         return; /* failed allocations are memory pressure (memory.c) */
     const struct prediction *alone = predict_alone(diagnosis, CHANGE_NO_ALLOC);
     struct finding *finding =

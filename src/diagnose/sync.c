@@ -104,7 +104,7 @@ static bool launches_kernel(struct text call) {
 }
 
 static void find_blocking(const struct diagnosis *diagnosis, struct blocking *blocking) {
-    enum { LONG_KERNEL_NS = 20000 };
+    enum { LONG_KERNEL_NS = 8000 };
     const struct model *model = diagnosis->source->model;
     const struct trace *trace = diagnosis->trace;
     const struct diagnose_device *device = &diagnosis->source->devices[0];

@@ -6,6 +6,7 @@
 
 #include "gen/backends.h"
 #include "gen/custom.h"
+#include "gen/emit/attention.h"
 #include "gen/emit/program.h"
 
 /* A request starts zeroed: its specification is compared byte by byte. */
@@ -126,6 +127,16 @@ static void append_program(char *name, size_t capacity, const struct program *pr
     }
 }
 
+static const char *family_name(const struct kernel_spec *spec) {
+    static const char *const attention[] = {
+        [ATTENTION_DQ] = "attention_dq", [ATTENTION_DKV] = "attention_dkv"};
+    if (spec->family == KERNEL_PORTABLE)
+        return op_info((enum op)spec->choices[0])->name;
+    if (spec->family == KERNEL_ATTENTION && spec->choices[ATTENTION_RESULT] != ATTENTION_OUTPUT)
+        return attention[spec->choices[ATTENTION_RESULT]];
+    return family_names[spec->family];
+}
+
 void kernel_name(const struct kernel_spec *spec, char *name, size_t capacity) {
     const struct program *program = &spec->program;
     if (spec->family == KERNEL_CUSTOM) {
@@ -133,9 +144,7 @@ void kernel_name(const struct kernel_spec *spec, char *name, size_t capacity) {
         return;
     }
     bool rows = spec->family == KERNEL_PROGRAM && program->rank > program->outer;
-    const char *family = spec->family == KERNEL_PORTABLE ? op_info((enum op)spec->choices[0])->name
-                                                         : family_names[spec->family];
-    snprintf(name, capacity, "%s", rows ? "rows" : family);
+    snprintf(name, capacity, "%s", rows ? "rows" : family_name(spec));
     if (spec->family == KERNEL_MATMUL) {
         append(name, capacity, ridge_dtype_name(spec->types[0]));
         if (spec->types[1] != spec->types[0])

@@ -148,8 +148,19 @@ bool kernel_rope(const struct rope_work *work, const struct device_capabilities 
 
 /* Buffers: q, k, v with strides of their first three axes (the last one is 1); lengths [batch] i32,
  * if there are; the mask [batch, heads, queries, keys], if there is one; result [batch, heads,
- * queries, width] contiguous. All others of one type, f32, f16 or bf16; computed in f32. */
+ * queries, width] contiguous. All others of one type, f32, f16 or bf16; computed in f32, except
+ * that CUDA's matrix units take the weights of the keys in the type of the operands.
+ *
+ * With `stats` a second result follows, f32 [batch, heads, queries]: the logarithm to base 2 of the
+ * sum of the exponentials. The gradients have three more operands after the mask: that of the
+ * result, contiguous; the stats; and f32 [batch, heads, queries], the sum over the width of the
+ * result times its gradient. DQ is like q, contiguous; DKV is like k, contiguous, and the gradient
+ * of v follows it. Only some devices have `stats` and gradients: check kernel_attention_fits()
+ * first. */
+enum attention_result { ATTENTION_OUTPUT, ATTENTION_DQ, ATTENTION_DKV };
 struct attention_work {
+    enum attention_result result;
+    bool stats;
     enum ridge_dtype type;
     int64_t batch, heads, kv_heads, queries, keys, width;
     int64_t q_strides[3], k_strides[3], v_strides[3];
@@ -159,6 +170,8 @@ struct attention_work {
     bool has_lengths, has_mask;
     int64_t length_stride, mask_strides[4];
 };
+bool kernel_attention_fits(const struct attention_work *work,
+                           const struct device_capabilities *device);
 bool kernel_attention(const struct attention_work *work, const struct device_capabilities *device,
                       struct kernel_request *request, struct status *status);
 

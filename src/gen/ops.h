@@ -182,6 +182,8 @@ enum op_rule {
     X(EMBEDDING, embedding) \
     X(ROPE, rope) \
     X(ATTENTION, attention) \
+    X(ATTENTION_DQ, attention_dq) \
+    X(ATTENTION_DKV, attention_dkv) \
     X(WKV7, wkv7) \
     X(QUANTIZE, quantize) \
     X(DEQUANTIZE, dequantize) \

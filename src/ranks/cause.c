@@ -207,6 +207,33 @@ static const struct compared *top_part(const struct comparison *comparison,
     return best;
 }
 
+static bool is_first_of_label(const struct comparison *comparison, size_t index) {
+    const struct rank_part *part = comparison->parts[index].part;
+    for (size_t i = 0; i < index; i++)
+        if (comparison->parts[i].part->kind == part->kind &&
+            comparison->parts[i].part->label == part->label)
+            return false;
+    return true;
+}
+
+/* Time in functions that the others hardly run. A few samples in a rare function are chance. */
+static int64_t time_of_its_own(const struct comparison *comparison, enum rank_part_kind kind,
+                               int64_t excess) {
+    enum { SAMPLES_MIN = 8, PARTS_MAX = 10 };
+    struct rank_part own, typical;
+    int64_t sum = 0;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct rank_part *part = comparison->parts[i].part;
+        if (part->kind != kind || !is_first_of_label(comparison, i))
+            continue;
+        sum_label(comparison, kind, part->label, false, &own, &typical);
+        if (own.count >= SAMPLES_MIN && own.time >= excess / PARTS_MAX &&
+            (double)typical.time <= ELSEWHERE_MAX * (double)own.time)
+            sum += own.time - typical.time;
+    }
+    return sum;
+}
+
 static double ratio_of(int64_t own, int64_t typical) {
     return typical > 0 ? (double)own / (double)typical : 0;
 }
@@ -237,7 +264,8 @@ static void explain_work(const struct comparison *comparison, enum rank_part_kin
     sum_label(comparison, kind, top->part->label, false, &own, &of_others);
     bool in_one =
         (double)(own.time - of_others.time) >= ONE_FUNCTION_MIN * (double)(all.time - typical.time);
-    bool is_own = in_one && (double)of_others.time <= ELSEWHERE_MAX * (double)own.time;
+    bool is_own = (double)time_of_its_own(comparison, kind, all.time - typical.time) >=
+                  ONE_FUNCTION_MIN * (double)(all.time - typical.time);
     bool more_kernels = kind == PART_KERNEL && is_more(all.count, typical.count);
     bool more_blocks = kind == PART_KERNEL && is_more(own.blocks, of_others.blocks);
     if (more_kernels || more_blocks || is_own) {

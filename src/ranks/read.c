@@ -318,7 +318,8 @@ static uint32_t rank_of_main(const struct reading *reading, uint32_t thread) {
  * thread blocks, not when the other thread gets a processor, and continues when the main thread
  * does. */
 struct handover {
-    struct intervals blocked; /* the main thread, on a lock or for an unknown reason */
+    struct intervals blocked; /* the main thread: on a lock, for an unknown reason, or without a
+                               * processor: it does not run, so it has handed over before */
     struct intervals others;  /* another thread computes */
 };
 
@@ -340,7 +341,8 @@ static bool add_handover(struct reading *reading, size_t row, const bool *is_lan
         return true;
     struct handover *handover = &handovers[index - reading->first];
     bool is_main = reading->rank_main[index - reading->first] == thread;
-    if (is_main && state == STATE_BLOCKED && (on == BLOCKED_LOCK || on == BLOCKED_UNKNOWN))
+    if (is_main && (state == STATE_READY ||
+                    (state == STATE_BLOCKED && (on == BLOCKED_LOCK || on == BLOCKED_UNKNOWN))))
         return intervals_add(&handover->blocked, start, end, reading->status);
     if (!is_main && !is_lane[thread] && state == STATE_RUNNING)
         return intervals_add(&handover->others, start, end, reading->status);
@@ -452,9 +454,21 @@ static bool is_loader(const struct trace *trace, uint32_t stack) {
     return false;
 }
 
+/* The function of the program: the kernel and the C library work for their caller. */
+static uint32_t outside_system(const struct trace *trace, uint32_t row) {
+    for (uint32_t at = row; at; at = trace->stack.parent[at]) {
+        struct text module = trace_text(trace, trace->stack.module[at]);
+        if (!text_is(module, "[kernel]") && !text_starts(module, "libc.so") &&
+            !text_starts(module, "ld-linux") && trace->stack.function[at] &&
+            !text_is(trace_text(trace, trace->stack.function[at]), STACK_UNKNOWN))
+            return at;
+    }
+    return row;
+}
+
 static bool describe_stack(struct reading *reading, uint32_t stack, struct rank_part *part) {
     const struct trace *trace = reading->trace;
-    uint32_t row = stack ? reading->stack_label[stack] : 0;
+    uint32_t row = stack ? outside_system(trace, reading->stack_label[stack]) : 0;
     char place[300] = "";
     part->is_collector = is_collector(trace, stack);
     part->is_input = is_loader(trace, stack);
@@ -509,22 +523,39 @@ static bool read_state(struct reading *reading, size_t row) {
     return describe_stack(reading, stack, &part) && add_part(reading, index, part);
 }
 
+static bool note_stack(struct reading *reading, uint32_t index, int64_t time, uint32_t stack) {
+    struct thread_samples *samples = &reading->samples[index - reading->first];
+    if (!GROW(samples->list, &samples->capacity, samples->count + 1, reading->status))
+        return false;
+    samples->list[samples->count++] = (struct thread_sample){time, stack};
+    return true;
+}
+
+/* A thread that is blocked is in the function both before and after. */
+static bool note_blocked(struct reading *reading, size_t row) {
+    const struct trace *trace = reading->trace;
+    uint32_t index = rank_of_main(reading, trace->state.thread[row]);
+    uint32_t stack = trace->state.stack[row];
+    int64_t start = trace->state.start[row], end = start + trace->state.duration[row];
+    if (index == NO_RANK || trace->state.state[row] != STATE_BLOCKED || !stack ||
+        is_occupied(&reading->job->ranks[index], start))
+        return true;
+    return note_stack(reading, index, start, stack) && note_stack(reading, index, end, stack);
+}
+
 static bool read_sample(struct reading *reading, size_t row) {
     const struct trace *trace = reading->trace;
     uint32_t index = rank_of_main(reading, trace->sample.thread[row]);
     if (index == NO_RANK)
         return true;
     const struct rank *rank = &reading->job->ranks[index];
-    struct thread_samples *samples = &reading->samples[index - reading->first];
     int64_t time = trace->sample.time[row];
     uint32_t stack = trace->sample.stack[row];
     struct rank_part part = {.kind = PART_RUNNING, .time = trace->sample.weight[row], .count = 1};
     if (part.time <= 0 || !is_between_events(rank, time) || is_occupied(rank, time))
         return true;
-    if (!GROW(samples->list, &samples->capacity, samples->count + 1, reading->status))
-        return false;
-    samples->list[samples->count++] = (struct thread_sample){time, stack};
-    return describe_stack(reading, stack, &part) && add_part(reading, index, part);
+    return note_stack(reading, index, time, stack) && describe_stack(reading, stack, &part) &&
+           add_part(reading, index, part);
 }
 
 static int by_sample_time(const void *a, const void *b) {
@@ -539,6 +570,9 @@ static bool read_host(struct reading *reading) {
         return false;
     for (size_t i = 0; i < trace->sample.count; i++)
         if (!read_sample(reading, i))
+            return false;
+    for (size_t i = 0; i < trace->state.count; i++)
+        if (!note_blocked(reading, i))
             return false;
     for (size_t r = 0; r < ranks; r++)
         if (reading->samples[r].count)

@@ -67,7 +67,6 @@ struct point {
     int64_t time;
     uint8_t kind;
     uint32_t event;
-    int64_t waited; /* of a resume */
 };
 
 static int by_time(const void *a, const void *b) {
@@ -107,9 +106,7 @@ static bool list_successions(const struct rank *rank, struct point *points, size
         if (at == rank->exposed.count || rank->exposed.list[at].start >= event->end ||
             next[i] >= rank->exposed.list[at].end || event->end >= rank->window.end)
             continue;
-        points[(*count)++] =
-            (struct point){event->end, OP_RESUME, i,
-                           event->end - MAX(rank->exposed.list[at].start, rank->window.start)};
+        points[(*count)++] = (struct point){event->end, OP_RESUME, i};
     }
     memory_free(next);
     return ok;
@@ -126,22 +123,21 @@ static bool list_points(const struct rank *rank, struct point **points, size_t *
         return false;
     for (uint32_t i = 0; i < rank->event_count; i++)
         if (rank->events[i].start >= rank->window.start && rank->events[i].start < rank->window.end)
-            (*points)[(*count)++] = (struct point){rank->events[i].start, OP_ARRIVE, i, 0};
+            (*points)[(*count)++] = (struct point){rank->events[i].start, OP_ARRIVE, i};
     for (size_t i = 0; i < rank->exposed.count; i++) {
         struct interval exposed = rank->exposed.list[i];
         uint32_t event = ending_at(rank, exposed, &cursor);
         if (event == UINT32_MAX || exposed.end > rank->window.end ||
             rank->events[event].start < rank->window.start)
             continue;
-        (*points)[(*count)++] = (struct point){
-            exposed.end, OP_RESUME, event, exposed.end - MAX(exposed.start, rank->window.start)};
+        (*points)[(*count)++] = (struct point){exposed.end, OP_RESUME, event};
     }
     qsort(*points, *count, sizeof **points, by_time);
     return true;
 }
 
-/* Lane time between points: the waits that end in a resume are taken out of it. An arrival inside a
- * wait comes at the start of the wait or after it, by the lane. */
+/* Lane time between points. Before a resume all exposed communication is taken out of it: a thread
+ * that wakes for a moment while it waits still waits. */
 static bool build_program(const struct job *job, const struct rank *rank,
                           struct rank_program *program, struct status *status) {
     struct point *points;
@@ -154,9 +150,10 @@ static bool build_program(const struct job *job, const struct rank *rank,
     int64_t at = rank->window.start;
     for (size_t i = 0; i < count && ok; i++) {
         struct op op = {.kind = points[i].kind, .event = points[i].event};
-        int64_t lane_end =
-            points[i].kind == OP_RESUME ? points[i].time - points[i].waited : points[i].time;
-        op.lane = MAX(lane_end - at, 0);
+        struct interval since = {at, points[i].time};
+        op.lane = MAX(since.end - since.start, 0);
+        if (op.kind == OP_RESUME && op.lane > 0)
+            op.lane -= intervals_length(&rank->exposed, since);
         ok = add_op(program, op, status);
         at = MAX(at, points[i].time);
     }

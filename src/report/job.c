@@ -415,10 +415,43 @@ static bool say_matched(const struct job *job, struct buffer *line) {
     return true;
 }
 
+/* More clocks than CLOCKS_NAMED are summed up. */
+enum { CLOCKS_NAMED = 8 };
+
+static size_t clock_lines(const struct job *job) {
+    size_t clocks = job->clock_count ? job->clock_count - 1 : 0;
+    return clocks > CLOCKS_NAMED ? 1 : clocks;
+}
+
+static void sum_clocks(const struct job *job, struct buffer *line) {
+    char error[FORMAT_SIZE];
+    size_t unsolved = 0;
+    double worst = 0;
+    for (size_t i = 1; i < job->clock_count; i++) {
+        unsolved += job->clocks[i].state == CLOCK_UNSOLVED;
+        if (job->clocks[i].state != CLOCK_UNSOLVED)
+            worst = MAX(worst, job->clocks[i].error);
+    }
+    size_t aligned = job->clock_count - 1 - unsolved;
+    if (aligned)
+        buffer_printf(line, "Clocks: %zu are aligned with that of rank %lld, within %s", aligned,
+                      (long long)job->ranks[job->clocks[0].reference].number,
+                      format_duration((int64_t)llround(worst), error));
+    else
+        buffer_string(line, "Clocks: none is aligned");
+    if (unsolved && aligned)
+        buffer_printf(line, "; %zu are not", unsolved);
+    buffer_byte(line, '.');
+}
+
 static bool say_clock(const struct job *job, size_t index, struct buffer *line) {
     char offset[FORMAT_SIZE], error[FORMAT_SIZE];
-    if (index + 1 >= job->clock_count)
+    if (index >= clock_lines(job))
         return false;
+    if (job->clock_count - 1 > CLOCKS_NAMED) {
+        sum_clocks(job, line);
+        return true;
+    }
     const struct job_clock *clock = &job->clocks[index + 1];
     struct text host = job_text(job, clock->host);
     char name[300];
@@ -702,7 +735,7 @@ static bool say_trust(const struct job *job, size_t nth, struct buffer *line) {
     for (size_t i = 0; i < ARRAY_COUNT(sayers); i++) {
         buffer_clear(line);
         if (i == 3) {
-            size_t clocks = job->clock_count ? job->clock_count - 1 : 0;
+            size_t clocks = clock_lines(job);
             if (nth < seen + clocks)
                 return say_clock(job, nth - seen, line);
             seen += clocks;

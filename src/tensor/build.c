@@ -271,7 +271,18 @@ static bool check_matmul_types(struct tensor *a, struct tensor *b, struct status
     return true;
 }
 
-/* The transpose of a quantized [n, k] whose blocks no product reads, as floats. */
+enum { MANY_ROWS = 64 };
+
+/* Whether a product with many rows dequantizes its weight first: CUDA's kernels for blocks read
+ * them again for every few rows, and the library's product of halves reaches its roof. */
+static bool is_better_plain(const struct builder *build, const struct tensor *a) {
+    const struct device_capabilities *device = &build->graph->device->device->capabilities;
+    int64_t depth = a->view.sizes[a->view.rank - 1];
+    return device->language == LANGUAGE_CUDA && a->dtype != RIDGE_F32 && depth > 0 &&
+           view_count(&a->view) / depth >= MANY_ROWS;
+}
+
+/* The transpose of a quantized [n, k], as floats. */
 static struct tensor *plain_weight(struct builder *build, struct tensor *b,
                                    enum ridge_dtype dtype) {
     struct view stored = b->view, turned;
@@ -336,7 +347,8 @@ struct tensor *build_matmul(struct builder *build, struct tensor *a, struct tens
         return multiply_vectors(build, a, b);
     if (!check_matmul_types(a, b, build->status))
         return NULL;
-    if (dtype_is_quantized(b->dtype) && !dtype_has_products(b->dtype) &&
+    if (dtype_is_quantized(b->dtype) &&
+        (!dtype_has_products(b->dtype) || is_better_plain(build, a)) &&
         !(b = plain_weight(build, b, a->dtype)))
         return NULL;
     int64_t m = a->view.sizes[a->view.rank - 2], k = a->view.sizes[a->view.rank - 1];

@@ -117,21 +117,17 @@ enum { CHEAP_FLOPS = 16 };
 /* Whether it costs less to compute the producer again for each element than to store and load it:
  * little work, which nothing else needs. */
 static bool is_cheap(const struct fusion *fusion, uint32_t producer, uint32_t consumer) {
-    const struct graph *graph = fusion->graph;
     unsigned flops = 0;
-    for (uint32_t n = 0; n < graph->count; n++) {
-        const struct node *node = &graph->nodes[n];
-        uint32_t group = fusion->group_of[n];
-        if (group == producer)
-            flops += op_info(node->op)->flops;
-        for (uint32_t i = 0; i < node->input_count && fusion->live[n]; i++)
-            if (fusion->group_of[node->inputs[i].node] == producer && group != producer &&
-                group != consumer)
-                return false;
-    }
-    for (unsigned i = 0; i < fusion->output_count; i++)
-        if (fusion->group_of[fusion->outputs[i]] == producer)
+    FOR_EACH_NODE(fusion, &fusion->groups[producer], n) {
+        flops += op_info(fusion->graph->nodes[n].op)->flops;
+        if (fusion->is_output[n])
             return false;
+        for (uint32_t i = fusion->first_reader[n]; i < fusion->first_reader[n + 1]; i++) {
+            uint32_t group = fusion->group_of[fusion->readers[i]];
+            if (group != producer && group != consumer)
+                return false;
+        }
+    }
     return flops <= CHEAP_FLOPS;
 }
 
@@ -186,9 +182,7 @@ static bool edges_fit(const struct fusion *fusion, uint32_t producer, uint32_t c
     const struct group *to = &fusion->groups[consumer];
     struct group merged = *space->space;
     merged.reduced = space->reduced;
-    for (uint32_t n = to->first; n <= to->last; n++) {
-        if (fusion->group_of[n] != consumer)
-            continue;
+    FOR_EACH_NODE(fusion, to, n) {
         const struct node *node = &fusion->graph->nodes[n];
         uint32_t axes = spread(fusion->axes[n], space->consumer_axes);
         for (uint32_t i = 0; i < node->input_count; i++) {
@@ -202,30 +196,48 @@ static bool edges_fit(const struct fusion *fusion, uint32_t producer, uint32_t c
     return true;
 }
 
+/* What merging needs beside the groups. */
+struct merging {
+    uint32_t *stack;        /* of groups */
+    uint32_t *seen, search; /* by group: the last search that found it */
+};
+
+enum { SEARCH_MAX = 4096 };
+
 /* Whether a third group needs the producer and is needed by the consumer: merging the two would
- * make it wait for itself. */
+ * make it wait for itself. Nodes after `last`, which no group has taken yet, are not needed by the
+ * consumer. A search that takes long is given up, and the groups stay apart. */
 static bool runs_between(const struct fusion *fusion, uint32_t producer, uint32_t consumer,
-                         bool *reached) {
-    const struct graph *graph = fusion->graph;
-    memset(reached, 0, fusion->group_count * sizeof *reached);
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (uint32_t n = fusion->groups[producer].first; n < graph->count; n++) {
-            uint32_t group = fusion->group_of[n];
-            if (group == GROUP_NONE || group == producer || (group != consumer && reached[group]))
-                continue;
-            const struct node *node = &graph->nodes[n];
-            for (uint32_t i = 0; i < node->input_count; i++) {
-                uint32_t from = fusion->group_of[fusion_owner(graph, node->inputs[i].node)];
-                if (from == GROUP_NONE || from == consumer || from == group)
-                    continue;
-                if (group == consumer && from != producer && reached[from])
+                         uint32_t last, struct merging *merging) {
+    unsigned depth = 0, found = 0;
+    merging->search++;
+    merging->stack[depth++] = producer;
+    while (depth > 0) {
+        uint32_t from = merging->stack[--depth];
+        FOR_EACH_NODE(fusion, &fusion->groups[from], n) {
+            for (uint32_t i = fusion->first_reader[n]; i < fusion->first_reader[n + 1]; i++) {
+                uint32_t reader = fusion->readers[i], group = fusion->group_of[reader];
+                if (group == consumer && from != producer)
                     return true;
-                if (group != consumer && (from == producer || reached[from]))
-                    reached[group] = changed = true;
+                if (reader > last || group == producer || group == consumer ||
+                    merging->seen[group] == merging->search)
+                    continue;
+                if (++found > SEARCH_MAX)
+                    return true;
+                merging->seen[group] = merging->search;
+                merging->stack[depth++] = group;
             }
         }
     }
+    return false;
+}
+
+static bool is_stored(const struct fusion *fusion, uint32_t n) {
+    if (fusion->is_output[n])
+        return true;
+    for (uint32_t i = fusion->first_reader[n]; i < fusion->first_reader[n + 1]; i++)
+        if (fusion->group_of[fusion->readers[i]] != fusion->group_of[n])
+            return true;
     return false;
 }
 
@@ -244,11 +256,10 @@ static void find_stored(struct fusion *fusion) {
     }
 }
 
-/* State to undo a failed merge. */
-struct merging {
-    bool *reached; /* by group */
-    uint32_t *group_of, *axes;
-};
+static void find_stored_in(struct fusion *fusion, const struct group *group) {
+    FOR_EACH_NODE(fusion, group, n)
+    fusion->stored[n] = is_stored(fusion, n);
+}
 
 /* A product's group may merge with elementwise work, but not with a second product or a
  * reduction. */
@@ -262,28 +273,64 @@ static bool kinds_merge(const struct group *from, const struct group *to,
            same(space->space->rank, space->space->sizes, product->rank, product->sizes);
 }
 
-static void merge(struct fusion *fusion, uint32_t producer, uint32_t consumer,
-                  const struct union_space *space) {
-    struct group *from = &fusion->groups[producer], *to = &fusion->groups[consumer];
-    struct group merged = *space->space;
-    merged.kind = from->kind == GROUP_MATMUL ? from->kind : to->kind;
-    merged.matmul = from->kind == GROUP_MATMUL ? from->matmul : to->matmul;
-    merged.reduced = space->reduced;
-    merged.epoch = to->epoch;
-    merged.first = from->first < to->first ? from->first : to->first;
-    merged.last = from->last > to->last ? from->last : to->last;
-    merged.count = from->count + to->count;
-    for (uint32_t n = merged.first; n <= merged.last; n++) {
-        if (fusion->group_of[n] == producer) {
-            fusion->group_of[n] = consumer;
-            fusion->axes[n] = spread(fusion->axes[n], space->producer_axes);
-        } else if (fusion->group_of[n] == consumer) {
-            fusion->axes[n] = spread(fusion->axes[n], space->consumer_axes);
-        }
+/* The nodes of a group and their axes, to undo a merge. */
+struct members {
+    struct group group;
+    uint32_t nodes[PROGRAM_INSTRUCTIONS_MAX], axes[PROGRAM_INSTRUCTIONS_MAX];
+};
+
+static void keep_members(const struct fusion *fusion, uint32_t group, struct members *members) {
+    unsigned count = 0;
+    members->group = fusion->groups[group];
+    FOR_EACH_NODE(fusion, &members->group, n) {
+        members->nodes[count] = n;
+        members->axes[count++] = fusion->axes[n];
     }
-    *to = merged;
-    from->count = 0;
-    find_stored(fusion);
+}
+
+static void restore_members(struct fusion *fusion, uint32_t group, const struct members *members) {
+    fusion->groups[group] = members->group;
+    for (unsigned i = 0; i < members->group.count; i++) {
+        uint32_t n = members->nodes[i];
+        fusion->group_of[n] = group;
+        fusion->axes[n] = members->axes[i];
+        fusion->next_in_group[n] =
+            i + 1 < members->group.count ? members->nodes[i + 1] : (uint32_t)GROUP_NONE;
+    }
+}
+
+/* Links the nodes of both, in ascending order. Returns the first. */
+static uint32_t link_members(struct fusion *fusion, const struct members *a,
+                             const struct members *b) {
+    uint32_t first = GROUP_NONE, *link = &first;
+    for (unsigned i = 0, j = 0; i < a->group.count || j < b->group.count;) {
+        bool take_a = j == b->group.count || (i < a->group.count && a->nodes[i] < b->nodes[j]);
+        *link = take_a ? a->nodes[i++] : b->nodes[j++];
+        link = &fusion->next_in_group[*link];
+    }
+    *link = GROUP_NONE;
+    return first;
+}
+
+static void merge(struct fusion *fusion, uint32_t consumer, const struct members *from,
+                  const struct members *to, const struct union_space *space) {
+    const struct group *producer = &from->group;
+    struct group merged = *space->space;
+    merged.kind = producer->kind == GROUP_MATMUL ? producer->kind : to->group.kind;
+    merged.matmul = producer->kind == GROUP_MATMUL ? producer->matmul : to->group.matmul;
+    merged.reduced = space->reduced;
+    merged.epoch = to->group.epoch;
+    merged.count = producer->count + to->group.count;
+    merged.first = link_members(fusion, from, to);
+    fusion->groups[fusion->group_of[producer->first]].count = 0;
+    for (unsigned i = 0; i < producer->count; i++) {
+        fusion->group_of[from->nodes[i]] = consumer;
+        fusion->axes[from->nodes[i]] = spread(from->axes[i], space->producer_axes);
+    }
+    for (unsigned i = 0; i < to->group.count; i++)
+        fusion->axes[to->nodes[i]] = spread(to->axes[i], space->consumer_axes);
+    fusion->groups[consumer] = merged;
+    find_stored_in(fusion, &merged);
 }
 
 /* Merges the group of an operand with that of its reader, if that can be. */
@@ -296,25 +343,23 @@ static void try_merge(struct fusion *fusion, uint32_t reader, const struct node_
     if (fusion->graph->nodes[reader].parameters.again &&
         !fusion->graph->nodes[input->node].parameters.again)
         return;
-    if (from->epoch != to->epoch ||
+    if (from->epoch != to->epoch || from->count + to->count > PROGRAM_INSTRUCTIONS_MAX ||
         (!unify(from, to, &space) &&
          !unify_broadcast(fusion, producer, consumer, reader, input, &space)) ||
         !kinds_merge(from, to, &space) || !edges_fit(fusion, producer, consumer, &space) ||
-        runs_between(fusion, producer, consumer, merging->reached))
+        runs_between(fusion, producer, consumer, reader, merging))
         return;
-    struct group from_before = *from, to_before = *to;
-    size_t count = fusion->graph->count;
-    memcpy(merging->group_of, fusion->group_of, count * sizeof *merging->group_of);
-    memcpy(merging->axes, fusion->axes, count * sizeof *merging->axes);
-    merge(fusion, producer, consumer, &space);
+    struct members from_before, to_before;
     struct group_program program;
+    keep_members(fusion, producer, &from_before);
+    keep_members(fusion, consumer, &to_before);
+    merge(fusion, consumer, &from_before, &to_before, &space);
     if (group_program(fusion, to, &program))
         return;
-    *from = from_before;
-    *to = to_before;
-    memcpy(fusion->group_of, merging->group_of, count * sizeof *merging->group_of);
-    memcpy(fusion->axes, merging->axes, count * sizeof *merging->axes);
-    find_stored(fusion);
+    restore_members(fusion, producer, &from_before);
+    restore_members(fusion, consumer, &to_before);
+    find_stored_in(fusion, from);
+    find_stored_in(fusion, to);
 }
 
 static void merge_all(struct fusion *fusion, struct merging *merging) {
@@ -336,7 +381,7 @@ static void merge_all(struct fusion *fusion, struct merging *merging) {
 static void find_live(struct fusion *fusion) {
     const struct graph *graph = fusion->graph;
     for (unsigned i = 0; i < fusion->output_count; i++)
-        fusion->live[fusion->outputs[i]] = true;
+        fusion->live[fusion->outputs[i]] = fusion->is_output[fusion->outputs[i]] = true;
     for (uint32_t n = (uint32_t)graph->count; n-- > 0;) {
         const struct node *node = &graph->nodes[n];
         if (node->kind == NODE_ASSIGN)
@@ -346,14 +391,35 @@ static void find_live(struct fusion *fusion) {
     }
 }
 
+/* By counting: first how many readers each node has, then where they begin. */
+static void find_readers(struct fusion *fusion) {
+    const struct graph *graph = fusion->graph;
+    uint32_t *start = fusion->first_reader;
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t n = (uint32_t)graph->count; n-- > 0;) {
+            const struct node *node = &graph->nodes[n];
+            for (uint32_t i = 0; fusion->live[n] && is_computed(node) && i < node->input_count;
+                 i++) {
+                uint32_t from = fusion_owner(graph, node->inputs[i].node);
+                if (fill)
+                    fusion->readers[--start[from]] = n;
+                else
+                    start[from]++;
+            }
+        }
+        for (uint32_t n = 0; !fill && n < graph->count; n++)
+            start[n + 1] += start[n];
+    }
+}
+
 static void make_groups(struct fusion *fusion) {
     for (uint32_t n = 0; n < fusion->graph->count; n++) {
         const struct node *node = &fusion->graph->nodes[n];
-        fusion->group_of[n] = GROUP_NONE;
+        fusion->group_of[n] = fusion->next_in_group[n] = GROUP_NONE;
         if (!fusion->live[n] || !is_computed(node))
             continue;
         struct group *group = &fusion->groups[fusion->group_count];
-        *group = (struct group){.epoch = node->epoch, .first = n, .last = n, .count = 1};
+        *group = (struct group){.epoch = node->epoch, .first = n, .count = 1};
         group->kind = is_fusible(node)            ? GROUP_FUSED
                       : node->kind == NODE_MATMUL ? GROUP_MATMUL
                                                   : GROUP_ALONE;
@@ -366,9 +432,7 @@ static void make_groups(struct fusion *fusion) {
 
 static bool is_ready(const struct fusion *fusion, uint32_t group, const bool *done) {
     const struct graph *graph = fusion->graph;
-    for (uint32_t n = fusion->groups[group].first; n <= fusion->groups[group].last; n++) {
-        if (fusion->group_of[n] != group)
-            continue;
+    FOR_EACH_NODE(fusion, &fusion->groups[group], n) {
         for (uint32_t i = 0; i < graph->nodes[n].input_count; i++) {
             uint32_t from = fusion->group_of[fusion_owner(graph, graph->nodes[n].inputs[i].node)];
             if (from != GROUP_NONE && from != group && !done[from])
@@ -378,36 +442,78 @@ static bool is_ready(const struct fusion *fusion, uint32_t group, const bool *do
     return true;
 }
 
-/* Everything before an assignment, the assignment, everything after it. */
-static void find_order(struct fusion *fusion, bool *done) {
-    memset(done, 0, fusion->group_count * sizeof *done);
-    for (uint32_t epoch = 0; epoch <= fusion->graph->epoch; epoch++)
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (int assigns = 0; assigns < 2 && !changed; assigns++)
-                for (uint32_t g = 0; g < fusion->group_count; g++) {
-                    const struct group *group = &fusion->groups[g];
-                    bool is_assign =
-                        group->writes || fusion->graph->nodes[group->first].kind == NODE_ASSIGN;
-                    if (done[g] || group->count == 0 || group->epoch != epoch ||
-                        is_assign != assigns || !is_ready(fusion, g, done))
-                        continue;
-                    fusion->order[fusion->order_count++] = g;
-                    done[g] = changed = true;
-                }
+/* The groups that run, by epoch: those of epoch e from start[e] up to start[e + 1]. */
+static void sort_by_epoch(const struct fusion *fusion, uint32_t *start, uint32_t *groups) {
+    uint32_t epochs = fusion->graph->epoch + 1;
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t g = fusion->group_count; g-- > 0;)
+            if (fusion->groups[g].count > 0 && fill)
+                groups[--start[fusion->groups[g].epoch]] = g;
+            else if (fusion->groups[g].count > 0)
+                start[fusion->groups[g].epoch]++;
+        for (uint32_t e = 0; !fill && e < epochs; e++)
+            start[e + 1] += start[e];
+    }
+}
+
+/* Appends the groups of an epoch that are ready, assignments if nothing else is; returns whether
+ * there was any, and removes them from the list. */
+static bool append_ready(struct fusion *fusion, uint32_t *groups, uint32_t *count, bool *done) {
+    for (int assigns = 0; assigns < 2; assigns++) {
+        uint32_t left = 0, before = *count;
+        for (uint32_t i = 0; i < before; i++) {
+            const struct group *group = &fusion->groups[groups[i]];
+            bool is_assign =
+                group->writes || fusion->graph->nodes[group->first].kind == NODE_ASSIGN;
+            if (is_assign == assigns && is_ready(fusion, groups[i], done)) {
+                fusion->order[fusion->order_count++] = groups[i];
+                done[groups[i]] = true;
+            } else {
+                groups[left++] = groups[i];
+            }
         }
+        *count = left;
+        if (left < before)
+            return true;
+    }
+    return false;
+}
+
+/* Everything before an assignment, the assignment, everything after it. */
+static bool find_order(struct fusion *fusion, struct status *status) {
+    uint32_t epochs = fusion->graph->epoch + 1;
+    size_t groups_bytes = (fusion->group_count + 1) * sizeof(uint32_t);
+    uint32_t *start = arena_allocate(&fusion->arena, (epochs + 1) * sizeof *start, status);
+    uint32_t *groups = arena_allocate(&fusion->arena, groups_bytes, status);
+    bool *done = arena_allocate(&fusion->arena, fusion->group_count + 1, status);
+    if (!start || !groups || !done)
+        return false;
+    memset(start, 0, (epochs + 1) * sizeof *start);
+    memset(done, 0, fusion->group_count + 1);
+    sort_by_epoch(fusion, start, groups);
+    for (uint32_t epoch = 0; epoch < epochs; epoch++) {
+        uint32_t count = start[epoch + 1] - start[epoch];
+        while (append_ready(fusion, groups + start[epoch], &count, done))
+            ;
+    }
+    return true;
 }
 
 bool fusion_make(struct fusion *fusion, const struct graph *graph, const uint32_t *outputs,
                  unsigned output_count, struct status *status) {
     *fusion = (struct fusion){.graph = graph, .outputs = outputs, .output_count = output_count};
     struct arena *arena = &fusion->arena;
-    size_t nodes = graph->count + 1;
-    struct merging merging;
+    size_t nodes = graph->count + 2, edges = 1;
+    struct merging merging = {0};
+    for (size_t n = 0; n < graph->count; n++)
+        edges += graph->nodes[n].input_count;
     struct {
         void **array;
         size_t size;
     } arrays[] = {
+        {(void **)&fusion->next_in_group, sizeof *fusion->next_in_group},
+        {(void **)&fusion->first_reader, sizeof *fusion->first_reader},
+        {(void **)&fusion->is_output, sizeof *fusion->is_output},
         {(void **)&fusion->groups, sizeof *fusion->groups},
         {(void **)&fusion->group_of, sizeof *fusion->group_of},
         {(void **)&fusion->order, sizeof *fusion->order},
@@ -415,9 +521,8 @@ bool fusion_make(struct fusion *fusion, const struct graph *graph, const uint32_
         {(void **)&fusion->stored, sizeof *fusion->stored},
         {(void **)&fusion->axes, sizeof *fusion->axes},
         {(void **)&fusion->written_to, sizeof *fusion->written_to},
-        {(void **)&merging.reached, sizeof *merging.reached},
-        {(void **)&merging.group_of, sizeof *merging.group_of},
-        {(void **)&merging.axes, sizeof *merging.axes},
+        {(void **)&merging.stack, sizeof *merging.stack},
+        {(void **)&merging.seen, sizeof *merging.seen},
     };
     for (size_t i = 0; i < ARRAY_COUNT(arrays); i++) {
         *arrays[i].array = arena_allocate(arena, nodes * arrays[i].size, status);
@@ -427,13 +532,19 @@ bool fusion_make(struct fusion *fusion, const struct graph *graph, const uint32_
         }
         memset(*arrays[i].array, 0, nodes * arrays[i].size);
     }
-    find_live(fusion);
-    make_groups(fusion);
-    merge_all(fusion, &merging);
-    find_stored(fusion);
-    fusion_write_in_place(fusion);
-    find_order(fusion, merging.reached);
-    return true;
+    fusion->readers = arena_allocate(arena, edges * sizeof *fusion->readers, status);
+    if (fusion->readers) {
+        find_live(fusion);
+        find_readers(fusion);
+        make_groups(fusion);
+        find_stored(fusion);
+        merge_all(fusion, &merging);
+        fusion_write_in_place(fusion);
+    }
+    bool made = fusion->readers && find_order(fusion, status);
+    if (!made)
+        fusion_finish(fusion);
+    return made;
 }
 
 void fusion_finish(struct fusion *fusion) {

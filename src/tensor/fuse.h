@@ -18,10 +18,10 @@ enum group_kind { GROUP_FUSED, GROUP_MATMUL, GROUP_ALONE };
 struct group {
     enum group_kind kind;
     uint32_t epoch;
-    uint32_t first, last; /* its nodes are among these: see group_of */
-    uint32_t count;       /* of nodes; 0 if it was merged into another group */
-    bool writes;          /* in the place of assignments */
-    uint32_t matmul;      /* GROUP_MATMUL: the product's node */
+    uint32_t first;  /* of its nodes: the others follow by next_in_group */
+    uint32_t count;  /* of nodes; 0 if it was merged into another group */
+    bool writes;     /* in the place of assignments */
+    uint32_t matmul; /* GROUP_MATMUL: the product's node */
     /* The space, without axes of size 1; and which of its axes are reduced. */
     unsigned rank;
     int64_t sizes[RIDGE_RANK_MAX];
@@ -35,14 +35,23 @@ struct fusion {
     struct arena arena;
     struct group *groups;
     uint32_t group_count;
-    uint32_t *group_of; /* by node; GROUP_NONE when it is not computed by a kernel */
-    bool *live;         /* by node: something needs it */
-    bool *stored;       /* by node: something outside its group needs it */
-    uint32_t *axes;     /* by node: mask of the space's axes along which its values differ */
+    uint32_t *group_of;      /* by node; GROUP_NONE when it is not computed by a kernel */
+    uint32_t *next_in_group; /* by node, ascending; GROUP_NONE after the last */
+    /* Live nodes that read node n, or its second result: readers[first_reader[n]] up to that of
+     * n + 1. */
+    uint32_t *first_reader, *readers;
+    bool *is_output; /* by node */
+    bool *live;      /* by node: something needs it */
+    bool *stored;    /* by node: something outside its group needs it */
+    uint32_t *axes;  /* by node: mask of the space's axes along which its values differ */
     const struct node_input **written_to; /* by node: the assignment's target, or NULL */
     uint32_t *order;                      /* groups in the order in which they run */
     uint32_t order_count;
 };
+
+/* The nodes of a group in ascending order. */
+#define FOR_EACH_NODE(fusion, group, n)                                                            \
+    for (uint32_t n = (group)->first; n != GROUP_NONE; n = (fusion)->next_in_group[n])
 
 /* `outputs` are the nodes that must be there in the end; they and the graph outlive the fusion. */
 bool fusion_make(struct fusion *fusion, const struct graph *graph, const uint32_t *outputs,

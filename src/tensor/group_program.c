@@ -163,12 +163,11 @@ bool group_program(const struct fusion *fusion, const struct group *group,
     memset(out, 0, sizeof *out);
     struct writing writing = {
         .fusion = fusion, .group = group, .out = out, .rows = group->reduced != 0};
-    uint32_t id = fusion->group_of[group->first];
     if (group->count > PROGRAM_INSTRUCTIONS_MAX)
         return false;
-    for (uint32_t n = group->first; n <= group->last && !writing.full; n++) {
-        if (fusion->group_of[n] != id)
-            continue;
+    FOR_EACH_NODE(fusion, group, n) {
+        if (writing.full)
+            return false;
         int value = compute(&writing, n);
         writing.nodes[writing.node_count] = n;
         writing.values[writing.node_count++] = value;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "gen/random.h"
+#include "tensor/attention.h"
 #include "tensor/custom.h"
 #include "tensor/dual_gemm.h"
 #include "tensor/lower.h"
@@ -83,40 +84,32 @@ static bool lower_rope(struct lowering *lowering, const struct node *node,
     return kernel_rope(&work, device, &out->request, lowering->status);
 }
 
+/* The node of the second result, if anything needs it, else n. */
+static uint32_t second_result(const struct lowering *lowering, uint32_t n) {
+    const struct graph *graph = lowering->fusion->graph;
+    for (uint32_t other = n + 1; other < graph->count; other++)
+        if (graph->nodes[other].kind == NODE_RESULT && graph->nodes[other].inputs[0].node == n)
+            return other;
+    return n;
+}
+
+/* Of each score: exp, sum and scale; products of the head's width, two of the result, three of dq
+ * and four of dk and dv, which compute the scores again. */
 static bool lower_attention(struct lowering *lowering, const struct node *node,
                             const struct device_capabilities *device, struct lowered *out) {
-    const struct view *q = &node->inputs[0].view, *k = &node->inputs[1].view,
-                      *v = &node->inputs[2].view;
-    struct attention_work work = {
-        .type = node->dtype,
-        .batch = q->sizes[0],
-        .heads = q->sizes[1],
-        .kv_heads = k->sizes[1],
-        .queries = q->sizes[2],
-        .keys = k->sizes[2],
-        .width = q->sizes[3],
-        .scale = node->parameters.scale,
-        .causal = node->parameters.flags & ATTENTION_CAUSAL,
-        .window = node->parameters.start,
-        .has_lengths = node->parameters.flags & ATTENTION_LENGTHS,
-        .has_mask = node->parameters.flags & ATTENTION_MASK,
-    };
-    if (work.has_lengths)
-        work.length_stride = node->inputs[3].view.strides[0];
-    if (work.has_mask)
-        memcpy(work.mask_strides, node->inputs[work.has_lengths ? 4 : 3].view.strides,
-               sizeof work.mask_strides);
-    memcpy(work.q_strides, q->strides, sizeof work.q_strides);
-    memcpy(work.k_strides, k->strides, sizeof work.k_strides);
-    memcpy(work.v_strides, v->strides, sizeof work.v_strides);
-    /* Two products, and exp, sum and scale of each score; a causal query sees fewer keys. Lengths
-     * are not known: all keys count. */
-    uint64_t queries = (uint64_t)work.queries, keys = (uint64_t)work.keys;
-    uint64_t seen = queries * keys;
-    if (work.causal)
-        seen -= queries * (queries - 1) / 2;
-    out->flops = (uint64_t)(work.batch * work.heads) * seen * (4 * (uint64_t)work.width + 4);
+    const struct graph *graph = lowering->fusion->graph;
+    const struct view *views[5] = {NULL};
+    struct attention_work work;
+    uint32_t n = (uint32_t)(node - graph->nodes);
+    for (uint32_t i = 0; i < node->input_count && i < 5; i++)
+        views[i] = &node->inputs[i].view;
+    attention_work_of(node->op, node->dtype, &node->parameters, views, &work);
+    work.stats = work.result == ATTENTION_OUTPUT && second_result(lowering, n) != n;
+    uint64_t products = work.result == ATTENTION_DQ ? 3 : work.result == ATTENTION_DKV ? 4 : 2;
+    out->flops = attention_score_count(&work) * (2 * products * (uint64_t)work.width + 4);
     out->bytes = inputs_bytes(lowering, node) + node_bytes(node);
+    if (second_result(lowering, n) != n)
+        out->bytes += node_bytes(&graph->nodes[second_result(lowering, n)]);
     return kernel_attention(&work, device, &out->request, lowering->status);
 }
 
@@ -300,16 +293,28 @@ static bool lower_custom(struct lowering *lowering, const struct node *node,
 typedef bool lower_function(struct lowering *, const struct node *,
                             const struct device_capabilities *, struct lowered *);
 static lower_function *const functions[OP_COUNT] = {
-    [OP_ARANGE] = lower_generate,     [OP_RAND] = lower_generate,
-    [OP_RANDN] = lower_generate,      [OP_EMBEDDING] = lower_embedding,
-    [OP_ROPE] = lower_rope,           [OP_ATTENTION] = lower_attention,
-    [OP_WKV7] = lower_wkv7,           [OP_QUANTIZE] = lower_quantize,
-    [OP_DEQUANTIZE] = lower_quantize, [OP_GATED] = lower_dual_gemm,
-    [OP_LORA] = lower_dual_gemm,      [OP_UPDATE] = lower_update,
-    [OP_GATHER] = lower_gather,       [OP_SCATTER_ADD] = lower_scatter_add,
-    [OP_ARGSORT] = lower_rows,        [OP_CUMSUM] = lower_rows,
-    [OP_SAMPLE] = lower_sample,       [OP_UNFOLD] = lower_windows,
-    [OP_FOLD] = lower_windows,        [OP_CUSTOM] = lower_custom,
+    [OP_ARANGE] = lower_generate,
+    [OP_RAND] = lower_generate,
+    [OP_RANDN] = lower_generate,
+    [OP_EMBEDDING] = lower_embedding,
+    [OP_ROPE] = lower_rope,
+    [OP_ATTENTION] = lower_attention,
+    [OP_ATTENTION_DQ] = lower_attention,
+    [OP_ATTENTION_DKV] = lower_attention,
+    [OP_WKV7] = lower_wkv7,
+    [OP_QUANTIZE] = lower_quantize,
+    [OP_DEQUANTIZE] = lower_quantize,
+    [OP_GATED] = lower_dual_gemm,
+    [OP_LORA] = lower_dual_gemm,
+    [OP_UPDATE] = lower_update,
+    [OP_GATHER] = lower_gather,
+    [OP_SCATTER_ADD] = lower_scatter_add,
+    [OP_ARGSORT] = lower_rows,
+    [OP_CUMSUM] = lower_rows,
+    [OP_SAMPLE] = lower_sample,
+    [OP_UNFOLD] = lower_windows,
+    [OP_FOLD] = lower_windows,
+    [OP_CUSTOM] = lower_custom,
 };
 
 /* Memory for a launch only. */
@@ -317,15 +322,6 @@ static struct place scratch_place(struct lowering *lowering, size_t bytes) {
     if (lowering->scratch_bytes < bytes)
         lowering->scratch_bytes = bytes;
     return (struct place){PLACE_ARENA, 0, lowering->scratch};
-}
-
-/* The node of the second result, if anything needs it. */
-static uint32_t second_result(const struct lowering *lowering, uint32_t n) {
-    const struct graph *graph = lowering->fusion->graph;
-    for (uint32_t other = n + 1; other < graph->count; other++)
-        if (graph->nodes[other].kind == NODE_RESULT && graph->nodes[other].inputs[0].node == n)
-            return other;
-    return n;
 }
 
 bool lower_kernel(struct lowering *lowering, uint32_t n) {
@@ -344,8 +340,11 @@ bool lower_kernel(struct lowering *lowering, uint32_t n) {
                           : lower_place(lowering, n, 0);
     if (node->op == OP_ARGSORT)
         places[count++] = scratch_place(lowering, node_bytes(node));
-    if (node->op == OP_WKV7)
-        places[count++] = lower_place(lowering, second_result(lowering, n), 0);
+    if (node->op == OP_WKV7 || node->op == OP_ATTENTION || node->op == OP_ATTENTION_DKV) {
+        uint32_t second = second_result(lowering, n);
+        if (second != n || node->op != OP_ATTENTION)
+            places[count++] = lower_place(lowering, second, 0);
+    }
     struct group_program shapes = {0};
     const char *detail = lower_detail(lowering, NULL, &shapes, node);
     return functions[node->op](lowering, node, &lowering->plan->device->device->capabilities,

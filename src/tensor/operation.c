@@ -314,13 +314,8 @@ static bool find_home(const struct call *call, ridge_device **device, struct gra
     return *device != NULL;
 }
 
-/* An assignment makes what a tape recorded of the tensor invalid. */
 static bool note_run(const struct call *call, ridge_device *device, struct tensor *const *outputs,
                      struct status *status) {
-    for (unsigned i = 0; call->operation->output_count == 0 && i < call->operation->input_count;
-         i++)
-        if (call->inputs[i] && (i == 0 || call->operation->many))
-            call->inputs[i]->storage->version++;
     return !device->tape ||
            tape_record(device->tape, call->operation, call->inputs, outputs, status);
 }

@@ -1,6 +1,7 @@
 /* Creates a plan: the memory layout of results, and the launches in order. */
 #include "tensor/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tensor/kernels.h"
@@ -57,49 +58,77 @@ static uint32_t *positions(const struct fusion *fusion, struct arena *arena,
                            struct status *status) {
     uint32_t *position =
         arena_allocate(arena, (fusion->group_count + 1) * sizeof *position, status);
+    if (position)
+        memset(position, 0, (fusion->group_count + 1) * sizeof *position);
     for (uint32_t i = 0; position && i < fusion->order_count; i++)
         position[fusion->order[i]] = i;
     return position;
 }
 
-static void sort_by_size(struct lifetime *lifetimes, size_t count) {
-    for (size_t i = 1; i < count; i++) {
-        struct lifetime moved = lifetimes[i];
-        size_t at = i;
-        for (; at > 0 && lifetimes[at - 1].bytes < moved.bytes; at--)
-            lifetimes[at] = lifetimes[at - 1];
-        lifetimes[at] = moved;
-    }
+/* Larger ones first, else in the order of the nodes. */
+static int compare_sizes(const void *a, const void *b) {
+    const struct lifetime *one = a, *other = b;
+    if (one->bytes != other->bytes)
+        return one->bytes > other->bytes ? -1 : 1;
+    return one->node < other->node ? -1 : one->node > other->node;
 }
 
+/* Placed lifetimes by time: a span of positions lists those that overlap it, so that few are
+ * compared. */
+enum { SPAN_POSITIONS = 16 };
+struct placed {
+    struct placed *next;
+    const struct lifetime *lifetime;
+};
+struct layout {
+    struct placed **spans;
+    struct arena *arena;
+    size_t end;
+};
+
 /* The lowest offset at which `one` does not overlap earlier ones with overlapping lifetimes. */
-static size_t free_offset(const struct lifetime *one, const struct lifetime *placed, size_t count) {
+static size_t free_offset(const struct layout *layout, const struct lifetime *one) {
     size_t offset = 0;
     for (bool moved = true; moved;) {
         moved = false;
-        for (size_t i = 0; i < count; i++) {
-            const struct lifetime *other = &placed[i];
-            bool together = one->from <= other->to && other->from <= one->to;
-            if (together && offset < other->offset + other->bytes &&
-                other->offset < offset + one->bytes) {
-                offset = other->offset + other->bytes;
-                moved = true;
+        for (uint32_t span = one->from / SPAN_POSITIONS; span <= one->to / SPAN_POSITIONS; span++)
+            for (const struct placed *placed = layout->spans[span]; placed; placed = placed->next) {
+                const struct lifetime *other = placed->lifetime;
+                bool together = one->from <= other->to && other->from <= one->to;
+                if (together && offset < other->offset + other->bytes &&
+                    other->offset < offset + one->bytes) {
+                    offset = other->offset + other->bytes;
+                    moved = true;
+                }
             }
-        }
     }
     return offset;
 }
 
-static size_t lay_out(struct lifetime *lifetimes, size_t count, struct place *places) {
-    size_t end = 0;
-    sort_by_size(lifetimes, count);
-    for (size_t i = 0; i < count; i++) {
-        lifetimes[i].offset = free_offset(&lifetimes[i], lifetimes, i);
-        places[lifetimes[i].node] = (struct place){PLACE_ARENA, 0, lifetimes[i].offset};
-        if (end < lifetimes[i].offset + lifetimes[i].bytes)
-            end = lifetimes[i].offset + lifetimes[i].bytes;
+static bool add_to_spans(struct layout *layout, const struct lifetime *one, struct status *status) {
+    for (uint32_t span = one->from / SPAN_POSITIONS; span <= one->to / SPAN_POSITIONS; span++) {
+        struct placed *placed = arena_allocate(layout->arena, sizeof *placed, status);
+        if (!placed)
+            return false;
+        *placed = (struct placed){layout->spans[span], one};
+        layout->spans[span] = placed;
     }
-    return end;
+    return true;
+}
+
+static bool lay_out(struct layout *layout, struct lifetime *lifetimes, size_t count,
+                    struct place *places, struct status *status) {
+    if (count > 0)
+        qsort(lifetimes, count, sizeof *lifetimes, compare_sizes);
+    for (size_t i = 0; i < count; i++) {
+        lifetimes[i].offset = free_offset(layout, &lifetimes[i]);
+        places[lifetimes[i].node] = (struct place){PLACE_ARENA, 0, lifetimes[i].offset};
+        if (layout->end < lifetimes[i].offset + lifetimes[i].bytes)
+            layout->end = lifetimes[i].offset + lifetimes[i].bytes;
+        if (!add_to_spans(layout, &lifetimes[i], status))
+            return false;
+    }
+    return true;
 }
 
 /* Second results are written whether or not anything reads them. */
@@ -111,19 +140,18 @@ static bool has_place(const struct fusion *fusion, uint32_t n) {
            (fusion->stored[n] || node->kind == NODE_KERNEL);
 }
 
+/* The last position at which a node is read. Readers of a second result are listed with the first:
+ * both stay as long as either is read. */
 static struct lifetime lifetime_of(const struct fusion *fusion, const uint32_t *position,
                                    uint32_t n) {
     const struct graph *graph = fusion->graph;
     const struct node *node = &graph->nodes[n];
-    uint32_t made = position[fusion->group_of[fusion_owner(graph, n)]];
+    uint32_t owner = fusion_owner(graph, n), made = position[fusion->group_of[owner]];
     struct lifetime lifetime = {.node = n, .from = made, .to = made};
     lifetime.bytes = rounded(ridge_dtype_bytes(node->dtype, view_count(&node->shape)));
-    for (uint32_t reader = n + 1; reader < graph->count; reader++) {
-        const struct node *other = &graph->nodes[reader];
-        for (uint32_t i = 0; i < other->input_count && fusion->live[reader]; i++)
-            if (other->inputs[i].node == n && fusion->group_of[reader] != GROUP_NONE &&
-                position[fusion->group_of[reader]] > lifetime.to)
-                lifetime.to = position[fusion->group_of[reader]];
+    for (uint32_t i = fusion->first_reader[owner]; i < fusion->first_reader[owner + 1]; i++) {
+        uint32_t read_at = position[fusion->group_of[fusion->readers[i]]];
+        lifetime.to = read_at > lifetime.to ? read_at : lifetime.to;
     }
     return lifetime;
 }
@@ -162,13 +190,18 @@ static bool place_all(struct plan *plan, const struct fusion *fusion, struct ten
     uint32_t *position = positions(fusion, scratch, status);
     struct lifetime *lifetimes =
         arena_allocate(scratch, (graph->count + 1) * sizeof *lifetimes, status);
-    if (!position || !lifetimes)
+    size_t span_bytes = (fusion->order_count / SPAN_POSITIONS + 1) * sizeof(struct placed *);
+    struct layout layout = {.spans = arena_allocate(scratch, span_bytes, status), .arena = scratch};
+    if (!position || !lifetimes || !layout.spans)
         return false;
+    memset(layout.spans, 0, span_bytes);
     size_t count = 0;
     for (uint32_t n = 0; n < graph->count; n++)
         if (places[n].kind == PLACE_NONE && has_place(fusion, n))
             lifetimes[count++] = lifetime_of(fusion, position, n);
-    plan->arena_bytes = lay_out(lifetimes, count, places);
+    if (!lay_out(&layout, lifetimes, count, places, status))
+        return false;
+    plan->arena_bytes = layout.end;
     return true;
 }
 
@@ -238,6 +271,16 @@ static bool lower_all(struct plan *plan, const struct fusion *fusion, const stru
     return true;
 }
 
+/* What a run assigns to. */
+static bool find_writes(struct plan *plan, const struct graph *graph, const struct place *places,
+                        struct status *status) {
+    plan->writes = arena_allocate(&plan->memory, (graph->epoch + 1) * sizeof *plan->writes, status);
+    for (uint32_t n = 0; plan->writes && graph->epoch > 0 && n < graph->count; n++)
+        if (graph->nodes[n].kind == NODE_ASSIGN)
+            plan->writes[plan->write_count++] = places[graph->nodes[n].inputs[0].node];
+    return plan->writes != NULL;
+}
+
 static bool fill(struct plan *plan, struct graph *graph, struct tensor *const *outputs,
                  struct fusion *fusion, struct status *status) {
     struct place *places =
@@ -246,7 +289,7 @@ static bool fill(struct plan *plan, struct graph *graph, struct tensor *const *o
         return false;
     memset(places, 0, (graph->count + 1) * sizeof *places);
     if (!place_all(plan, fusion, outputs, places, &fusion->arena, status) ||
-        !lower_all(plan, fusion, places, status))
+        !find_writes(plan, graph, places, status) || !lower_all(plan, fusion, places, status))
         return false;
     count_eager(plan, fusion, outputs);
     plan->info.kernels = plan->step_count;

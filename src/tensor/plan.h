@@ -47,6 +47,8 @@ struct plan {
     size_t arena_bytes; /* the intermediates of a run */
     struct storage **captures;
     unsigned capture_count, input_count;
+    struct place *writes; /* inputs and captures that are assigned to */
+    unsigned write_count;
     struct ridge_program_info info;
     struct replay *replay; /* see replay.h */
     bool may_replay;

@@ -91,6 +91,17 @@ static void mark_used(const struct run *run) {
     }
 }
 
+/* An assignment makes what a tape recorded of the tensor invalid. */
+static void count_writes(const struct run *run) {
+    for (unsigned i = 0; i < run->plan->write_count; i++) {
+        const struct place *place = &run->plan->writes[i];
+        if (place->kind == PLACE_INPUT)
+            run->inputs[place->index]->storage->version++;
+        else if (place->kind == PLACE_CAPTURE)
+            run->plan->captures[place->index]->version++;
+    }
+}
+
 static bool make_outputs(const struct run *run, struct tensor **outputs, struct status *status) {
     const struct plan *plan = run->plan;
     for (unsigned i = 0; i < plan->output_count; i++) {
@@ -143,6 +154,7 @@ bool plan_run(struct plan *plan, struct tensor *const *inputs, struct tensor **o
                                                           device->queue, &run.arena, status))) &&
         launch_all(&run, status) && make_outputs(&run, outputs, status);
     mark_used(&run);
+    count_writes(&run);
     if (arena)
         pool_release(device->pool, run.arena, device->queue);
     for (unsigned i = 0; i < run.storage_count; i++)

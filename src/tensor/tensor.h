@@ -28,7 +28,7 @@ struct storage {
     void *context;
     unsigned queue; /* last used on */
     unsigned users;
-    uint64_t version; /* number of eager assignments to it */
+    uint64_t version; /* number of assignments to it */
 };
 
 struct graph;

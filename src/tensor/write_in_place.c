@@ -108,11 +108,13 @@ static bool reads_old_values(const struct fusion *fusion, uint32_t g, const uint
         bool is_own = assign->kind != NODE_ASSIGN;
         for (unsigned i = 0; i < count && !is_own; i++)
             is_own = own[i] == a;
-        for (uint32_t n = fusion->groups[g].first; !is_own && n <= fusion->groups[g].last; n++)
-            for (uint32_t i = 0; fusion->group_of[n] == g && i < graph->nodes[n].input_count; i++)
-                if (graph->nodes[n].inputs[i].node == assign->inputs[0].node &&
-                    assign->epoch >= graph->nodes[n].epoch)
-                    return true;
+        if (is_own)
+            continue;
+        FOR_EACH_NODE(fusion, &fusion->groups[g], n)
+        for (uint32_t i = 0; i < graph->nodes[n].input_count; i++)
+            if (graph->nodes[n].inputs[i].node == assign->inputs[0].node &&
+                assign->epoch >= graph->nodes[n].epoch)
+                return true;
     }
     return false;
 }
@@ -122,8 +124,8 @@ static void try_group(struct fusion *fusion, uint32_t g) {
     uint32_t results[PROGRAM_OPERANDS_MAX], assignments[PROGRAM_OPERANDS_MAX];
     uint32_t first_epoch = UINT32_MAX;
     unsigned count = 0;
-    for (uint32_t n = group->first; n <= group->last; n++) {
-        if (fusion->group_of[n] != g || !fusion->stored[n])
+    FOR_EACH_NODE(fusion, group, n) {
+        if (!fusion->stored[n])
             continue;
         uint32_t assignment = only_assignment(fusion, n);
         if (assignment == GROUP_NONE || count == PROGRAM_OPERANDS_MAX ||

@@ -133,6 +133,8 @@ int main(void) {
            timelineSemaphore)
     MEMBER(vk_physical_device_vulkan12_features, VkPhysicalDeviceVulkan12Features,
            bufferDeviceAddress)
+    MEMBER(vk_physical_device_vulkan12_features, VkPhysicalDeviceVulkan12Features,
+           vulkanMemoryModel)
     STRUCT(vk_physical_device_subgroup_size_control_features,
            VkPhysicalDeviceSubgroupSizeControlFeatures)
     MEMBER(vk_physical_device_subgroup_size_control_features,
@@ -411,6 +413,32 @@ int main(void) {
     MEMBER(vk_semaphore_wait_info, VkSemaphoreWaitInfo, semaphoreCount)
     MEMBER(vk_semaphore_wait_info, VkSemaphoreWaitInfo, pSemaphores)
     MEMBER(vk_semaphore_wait_info, VkSemaphoreWaitInfo, pValues)
+#ifdef VK_KHR_cooperative_matrix
+    VULKAN_COOPERATIVE_CONSTANTS(COMPARE)
+    STRUCT(vk_physical_device_cooperative_matrix_features,
+           VkPhysicalDeviceCooperativeMatrixFeaturesKHR)
+    MEMBER(vk_physical_device_cooperative_matrix_features,
+           VkPhysicalDeviceCooperativeMatrixFeaturesKHR, sType)
+    MEMBER(vk_physical_device_cooperative_matrix_features,
+           VkPhysicalDeviceCooperativeMatrixFeaturesKHR, pNext)
+    MEMBER(vk_physical_device_cooperative_matrix_features,
+           VkPhysicalDeviceCooperativeMatrixFeaturesKHR, cooperativeMatrix)
+    MEMBER(vk_physical_device_cooperative_matrix_features,
+           VkPhysicalDeviceCooperativeMatrixFeaturesKHR, cooperativeMatrixRobustBufferAccess)
+    STRUCT(vk_cooperative_matrix_properties, VkCooperativeMatrixPropertiesKHR)
+    MEMBER(vk_cooperative_matrix_properties, VkCooperativeMatrixPropertiesKHR, sType)
+    MEMBER(vk_cooperative_matrix_properties, VkCooperativeMatrixPropertiesKHR, pNext)
+    MEMBER(vk_cooperative_matrix_properties, VkCooperativeMatrixPropertiesKHR, MSize)
+    MEMBER(vk_cooperative_matrix_properties, VkCooperativeMatrixPropertiesKHR, NSize)
+    MEMBER(vk_cooperative_matrix_properties, VkCooperativeMatrixPropertiesKHR, KSize)
+    MEMBER(vk_cooperative_matrix_properties, VkCooperativeMatrixPropertiesKHR, AType)
+    MEMBER(vk_cooperative_matrix_properties, VkCooperativeMatrixPropertiesKHR, BType)
+    MEMBER(vk_cooperative_matrix_properties, VkCooperativeMatrixPropertiesKHR, CType)
+    MEMBER(vk_cooperative_matrix_properties, VkCooperativeMatrixPropertiesKHR, ResultType)
+    MEMBER(vk_cooperative_matrix_properties, VkCooperativeMatrixPropertiesKHR,
+           saturatingAccumulation)
+    MEMBER(vk_cooperative_matrix_properties, VkCooperativeMatrixPropertiesKHR, scope)
+#endif
     STRUCT(vk_descriptor_buffer_info, VkDescriptorBufferInfo)
     MEMBER(vk_descriptor_buffer_info, VkDescriptorBufferInfo, buffer)
     MEMBER(vk_descriptor_buffer_info, VkDescriptorBufferInfo, offset)
@@ -453,12 +481,18 @@ int main(void) {
     MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo, sType)
     MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo, pNext)
     MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo, flags)
-    MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo, descriptorUpdateEntryCount)
-    MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo, pDescriptorUpdateEntries)
-    MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo, templateType)
-    MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo, descriptorSetLayout)
-    MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo, pipelineBindPoint)
-    MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo, pipelineLayout)
+    MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo,
+           descriptorUpdateEntryCount)
+    MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo,
+           pDescriptorUpdateEntries)
+    MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo,
+           templateType)
+    MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo,
+           descriptorSetLayout)
+    MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo,
+           pipelineBindPoint)
+    MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo,
+           pipelineLayout)
     MEMBER(vk_descriptor_update_template_create_info, VkDescriptorUpdateTemplateCreateInfo, set)
     STRUCT(vk_shader_module_create_info, VkShaderModuleCreateInfo)
     MEMBER(vk_shader_module_create_info, VkShaderModuleCreateInfo, sType)

@@ -58,6 +58,16 @@ rank 1 40 4 > job/rank1.json
 rm job/rank1-again.json
 $RIDGE ranks job | sed -n '/^Trust/,$p'
 
+echo '-- many clocks are summed up; the page'
+mkdir many
+for number in 0 1 2 3 4 5 6 7 8 9; do
+    rank $number 0 | sed 's/"world_size": 2/"world_size": 10/; s/"Group size": 2/"Group size": 10/; s/\[0, 1\]/[0, 9]/' > many/rank$number.json
+done
+$RIDGE ranks many | sed -n '/^Trust/,$p'
+$RIDGE ranks many -o many.html && grep -c 'id="job-0"' many.html
+$RIDGE report many/rank0.json --format json > many.json
+$RIDGE ranks many.json -o report.html
+
 echo '-- nothing to join'
 mkdir empty
 $RIDGE ranks empty

@@ -1,5 +1,6 @@
 /* Attention: grouped heads, causal or not, slices of a cache, every kind of width. */
 #include <math.h>
+#include <string.h>
 
 #include "arrays.h"
 
@@ -7,9 +8,16 @@ struct shape {
     int64_t batch, heads, kv_heads, queries, keys, width;
 };
 
+/* The rounding of the weights: CUDA's matrix units take them in the type of the operands. */
+static double weight_unit(enum ridge_dtype dtype) {
+    if (dtype == RIDGE_F32 || strncmp(session.name, "cuda", 4) != 0)
+        return 0;
+    return dtype == RIDGE_F16 ? 0x1p-11 : 0x1p-8;
+}
+
 /* One query of one head: probabilities of the keys it sees, and the mean of their values. */
 static void attend(const double *q, const double *k, const double *v, int64_t keys, int64_t width,
-                   double scale, double *scores, double *out, double *slack) {
+                   double scale, double unit, double *scores, double *out, double *slack) {
     double max = -INFINITY, sum = 0, size = 0, sharp = 0;
     for (int64_t j = 0; j < keys; j++) {
         double magnitude = 0;
@@ -24,15 +32,17 @@ static void attend(const double *q, const double *k, const double *v, int64_t ke
     for (int64_t j = 0; j < keys; j++)
         sum += scores[j] = exp(scores[j] - max);
     for (int64_t i = 0; i < width; i++) {
-        out[i] = 0;
-        for (int64_t j = 0; j < keys; j++)
+        out[i] = slack[i] = 0;
+        for (int64_t j = 0; j < keys; j++) {
             out[i] += scores[j] / sum * v[j * width + i];
+            slack[i] += scores[j] / sum * fabs(v[j * width + i]) * unit;
+        }
         for (int64_t j = 0; j < keys; j++)
             size = fmax(size, fabs(v[j * width + i]));
     }
     /* Errors of the scores, which exp multiplies, and of the summation. */
     for (int64_t i = 0; i < width; i++)
-        slack[i] =
+        slack[i] +=
             0x1p-24 * size * (12 + sharp * (4 + sqrt((double)width) / 2) + sqrt((double)keys) / 2);
 }
 
@@ -66,7 +76,7 @@ static void check(enum ridge_dtype dtype, struct shape s, bool causal, enum layo
         int64_t seen = causal ? s.keys - s.queries + query + 1 : s.keys;
         int64_t from = (batch * s.kv_heads + head / (s.heads / s.kv_heads)) * s.keys * s.width;
         attend(q.values + row * s.width, k.values + from, v.values + from, seen, s.width, scale,
-               scores, expected.values + row * s.width, slack + row * s.width);
+               weight_unit(dtype), scores, expected.values + row * s.width, slack + row * s.width);
     }
     ridge_tensor *k_tensor =
         cache ? cached(&k, dtype, s.keys + 19) : array_tensor(&k, dtype, layout);
@@ -128,8 +138,9 @@ static void check_hidden(enum ridge_dtype dtype, struct shape s, struct hiding h
             count++;
         }
         if (count)
-            attend(q.values + row * s.width, seen_k, seen_v, count, s.width, scale, scores,
-                   expected.values + row * s.width, slack + row * s.width);
+            attend(q.values + row * s.width, seen_k, seen_v, count, s.width, scale,
+                   weight_unit(dtype), scores, expected.values + row * s.width,
+                   slack + row * s.width);
     }
     struct ridge_attention_mask mask = {.causal = hiding.causal, .window = hiding.window};
     if (hiding.lengths)

@@ -271,6 +271,22 @@ static void expect_refusal(bool ok, const char *reason) {
     ridge_error_clear();
 }
 
+static bool assign_inside(void *context, ridge_tensor *const *inputs, ridge_tensor **outputs) {
+    (void)context;
+    outputs[0] = ridge_neg(inputs[0]);
+    return outputs[0] && ridge_assign(inputs[0], outputs[0]);
+}
+
+/* A compiled program assigns to what the tape recorded. */
+static void check_program_assigns(ridge_tensor *x) {
+    ridge_tensor *square = ridge_mul(x, x), *g, *out;
+    ridge_tensor *loss = ridge_sum(square, 0, NULL, false);
+    ridge_program *program = ridge_compile(assign_inside, NULL, &x, 1, 1);
+    CASE_CHECK(loss && program && ridge_program_run(program, &x, &out));
+    expect_refusal(ridge_gradients(loss, &x, 1, &g), "assigned");
+    ridge_program_release(program);
+}
+
 static void check_refusals(void) {
     if (!case_begin("gradient refusals"))
         return;
@@ -291,6 +307,7 @@ static void check_refusals(void) {
     expect_refusal(ridge_gradients(loss, &whole, 1, &g), "i32");
     CASE_CHECK(ridge_assign(x, other));
     expect_refusal(ridge_gradients(loss, &x, 1, &g), "assigned");
+    check_program_assigns(other);
     CASE_CHECK(ridge_tape_end(session.device));
     case_end();
 }

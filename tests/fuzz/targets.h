@@ -14,6 +14,7 @@
     X(ablated_rpd)                                                                                 \
     X(ablated_xctrace)                                                                             \
     X(ablated_xplane)                                                                              \
+    X(fleet)                                                                                       \
     X(folded)                                                                                      \
     X(gecko)                                                                                       \
     X(gguf)                                                                                        \
@@ -40,6 +41,7 @@
     X(spool)                                                                                       \
     X(torch_memory)                                                                                \
     X(trace)                                                                                       \
+    X(tracemalloc)                                                                                 \
     X(unwind)                                                                                      \
     X(xctrace)                                                                                     \
     X(xplane)

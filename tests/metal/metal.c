@@ -252,7 +252,7 @@ struct queue {
     struct object base;
     struct command_buffer *first, *last; /* committed, not completed */
     struct queue *next_queue;
-    NSUInteger limit, alive;
+    NSUInteger limit, uncompleted; /* command buffers; the limit is on those */
 };
 static struct queue *queues;
 static unsigned long buffers_committed;
@@ -301,7 +301,8 @@ static void command_buffer_destroy(id self) {
     free_commands(buffer);
     if (buffer->error)
         standin_release(buffer->error);
-    buffer->queue->alive--;
+    if (buffer->status < COMPLETED) /* never committed */
+        buffer->queue->uncompleted--;
     standin_release(&buffer->queue->base);
 }
 
@@ -367,6 +368,7 @@ static void run_first(struct queue *queue) {
     if (standin_setting("METAL_STANDIN_NO_TIMES", 0))
         buffer->start = buffer->end = 0;
     buffer->status = fails ? FAILED : COMPLETED;
+    buffer->queue->uncompleted--;
     if (fails) {
         void *objc_autoreleasePoolPush(void), objc_autoreleasePoolPop(void *);
         void *pool = objc_autoreleasePoolPush();
@@ -685,14 +687,14 @@ static void queue_destroy(id self) {
 static id queue_command_buffer(id self, SEL _cmd) {
     struct queue *queue = (struct queue *)self;
     (void)_cmd;
-    if (queue->alive == queue->limit)
-        standin_fail("commandBuffer: blocks, as all %lu command buffers of the queue are in use",
+    if (queue->uncompleted == queue->limit)
+        standin_fail("commandBuffer: blocks, as %lu command buffers of the queue are not completed",
                      queue->limit);
     struct command_buffer *buffer =
         (struct command_buffer *)standin_new(&standin_command_buffer_class, sizeof *buffer);
     buffer->queue = queue;
     standin_retain(self);
-    queue->alive++;
+    queue->uncompleted++;
     return standin_autorelease(&buffer->base);
 }
 static const struct method queue_methods[] = {

@@ -153,6 +153,26 @@ signals() {
 }
 cancelling() { record -c 0 cancelling 10000 && seen '.* damaged=0 .*'; }
 manners() { record 0 manners 60000; }
+# Libraries that are loaded late share about 1,600 bytes of static thread-local memory (glibc). The probe needs little
+# of it, so that it can be loaded into a process whose libraries have taken most.
+little_tls() {
+    [ "$(uname -s)" = Linux ] && [ -z "${SAN:-}" ] || cannot "of the probe as it is installed, on Linux" || return 1
+    echo 'static __thread __attribute__((tls_model("initial-exec"))) char room[1280]; char *get(void) { return room; }' |
+        $cc -x c -shared -fPIC -o "$scratch/room.so" - || return 1
+    cat > "$scratch/late.c" << END
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char **paths) {
+    for (int i = 1; i < count; i++)
+        if (!dlopen(paths[i], RTLD_NOW))
+            return printf("%s\\n", dlerror()) > 0;
+    return 0;
+}
+END
+    $cc -o "$scratch/late" "$scratch/late.c" -ldl || return 1
+    "$scratch/late" "$scratch/room.so" || cannot "this C library has less to begin with" || return 1
+    "$scratch/late" "$scratch/room.so" "$library" && LD_PRELOAD=$library "$scratch/late" "$scratch/room.so" "$library"
+}
 unloading() { record -c 0 unloading 1000 && seen '.* opened=1001 closed=1001 .*'; }
 deep() { record -c 0 deep && seen '0 ended dropped=1488' '.* opened=513 closed=513 .*'; }
 long_names() {
@@ -283,6 +303,7 @@ check "signal handlers that interrupt a record" signals
 check "threads that are cancelled" cancelling
 check "errno, signals, rounding, folder, umask, descriptors, locale" manners
 check "dlclose" unloading
+check "little thread-local memory left" little_tls
 check "ranges deeper than are kept" deep
 check "very long names" long_names
 check "the door for CUDA" cuda

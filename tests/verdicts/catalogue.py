@@ -29,6 +29,21 @@ ROWS = [
     ([("at::native::im2col_kernel<float>", 100, 1), (GEMM, 400, 1)], 1, "cudnn.enabled"),
     ([("at::native::fused_dropout_kernel_vec<float>", 100, 2), (GEMM, 400, 1)], 1, "dropout"),
     ([("at::native::foo", 1, 1), ("kDequantizeBlockwise<half>", 300, 1), (GEMM, 400, 1)], 1, "quantized weights directly"),
+    ([("at::native::tensor_kernel_scan_innermost_dim<float>", 300, 1), (GEMM, 90, 1)], 1, "contiguous dimension"),
+    ([("cupy_sum__float32_float32", 90, 2), ("cupy_add__float32_float32_float32", 90, 4)], 1, "CUPY_ACCELERATORS"),
+    ([("cupy_multiply__float64_float64_float64", 90, 3), ("cupy_add__float64_float64_float64", 90, 3)], 1, "dtype=cupy.float32"),
+    ([(TORCH, 5, 1), ("void bluestein_fft<float>", 300, 2), (GEMM, 90, 1)], 1, "next_fast_len"),
+    ([("at::native::conv_depthwise2d_forward_kernel<float>", 300, 1), (GEMM, 300, 1)], 1, "depthwise"),
+    ([("cutlass_80_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1>", 300, 2), (TORCH, 5, 1)], 1, "multiple of 8"),
+    ([("at::native::indexFuncLargeIndex<float>", 300, 1), ("at::native::vectorized_gather_kernel<16>", 150, 1)], 1, "sparse matrix"),
+    ([("at::native::indexing_backward_kernel<float>", 300, 1), (GEMM, 300, 1)], 1, "index_add_"),
+]
+# calls of a step beside its launches (name, times); the kernels are short, so that the host limits the run
+CALLS = [
+    ("cudaEventQuery", 40, "asking again"),
+    ("cudaMemGetInfo", 1, "device properties"),
+    ("cudaStreamCreate", 2, "Create streams"),
+    ("cudaGraphInstantiate", 1, "Instantiate the graph once"),
 ]
 RULED_OUT = [
     ([(GEMM, 90, 2), ("softmax_warp_forward<bf16>", 200, 1), ("pytorch_flash::flash_fwd_kernel", 90, 1), (TORCH, 5, 1)], 1, "scaled_dot_product_attention"),
@@ -36,17 +51,21 @@ RULED_OUT = [
 ]
 
 
-def trace_of(kernels, between):
+def trace_of(kernels, between, calls=(), block=256, grid=1000, blocking=False):
     events, host, device, correlation = [], 0.0, 0.0, 1
     for step in range(20):
+        for name, times in calls:
+            for _ in range(times):
+                events.append({"ph": "X", "cat": "cuda_runtime", "name": name, "pid": 1, "tid": 1, "ts": host, "dur": 3, "args": {}})
+                host += 4
         for name, duration, times in kernels:
             for _ in range(times):
-                events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": host, "dur": 4,
-                               "args": {"correlation": correlation}})
+                events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": host,
+                               "dur": duration + 12 if blocking else 4, "args": {"correlation": correlation}})
                 start = max(device, host + 6)
                 events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": start, "dur": duration,
-                               "args": {"correlation": correlation, "device": 0, "stream": 7, "grid": [1000, 1, 1], "block": [256, 1, 1]}})
-                device, host, correlation = start + duration, host + 4 + between, correlation + 1
+                               "args": {"correlation": correlation, "device": 0, "stream": 7, "grid": [grid, 1, 1], "block": [block, 1, 1]}})
+                device, host, correlation = start + duration, host + (duration + 12 if blocking else 4) + between, correlation + 1
     events.append({"ph": "X", "cat": "cpu_op", "name": "aten::empty", "pid": 1, "tid": 1, "ts": 0, "dur": 1, "args": {}})
     properties = {"id": 0, "name": "NVIDIA H200", "computeMajor": 9, "computeMinor": 0, "numSms": 132, "totalGlobalMem": 1 << 36}
     return {"schemaVersion": 1, "deviceProperties": [properties], "traceEvents": events}
@@ -101,6 +120,16 @@ def main():
                 failed += 1
             else:
                 passed += 1
+    made_up = [(trace_of([(TORCH, 3, 1), (GEMM, 4, 1), (MUL, 3, 1)], 8, [(name, times)]), words) for name, times, words in CALLS]
+    made_up.append((trace_of([("smooth", 1000, 2)], 1, block=1, grid=1 << 21), "larger block size"))
+    made_up.append((trace_of([("smooth", 100, 4)], 60, blocking=True), "CUDA_LAUNCH_BLOCKING"))
+    made_up.append((trace_of([("smooth", 1000, 2)], 1), "hardware counters"))
+    for trace, words in made_up:
+        if any(words in fix for fix in fixes_of(trace)):
+            passed += 1
+        else:
+            print(f"FAILED no fix with {words!r}")
+            failed += 1
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 

@@ -144,6 +144,12 @@ when_crashed() { target 139 crashed 20 && has_kernels; }
 when_left() { target 3 left 20 && has_kernels; }
 when_exited() { target 4 exited 20 && is_complete; }
 when_forked() { target 0 forked 20 && is_complete; }
+when_unloaded() { target 0 unloaded 10 && is_complete; }
+# An allocation that failed is a call with a result, and no memory.
+without_memory() {
+    target 0 memory 10 && is_complete && is 1 "SELECT count(*) FROM call WHERE name = 'vkAllocateMemory' AND result <> 0" &&
+        is 0 "SELECT sum(CASE operation WHEN 'alloc' THEN bytes ELSE -bytes END) FROM memory"
+}
 without_vulkan() { options='--backend cuda' target 0 steps 5 && is 0 "SELECT count(*) FROM activity"; }
 # The layer must not break a program that runs after its recording, or beside it.
 without_spool() {
@@ -248,6 +254,8 @@ with_wrap() {
         is 0 "SELECT count(*) FROM activity a JOIN call c ON a.correlation = c.correlation
             WHERE a.start > c.end + 100000"
 }
+# Two steps of 12 commands are complete, the third is refused.
+when_lost() { STANDIN_LOST=3 target 1 steps 5 && is 24 "SELECT count(*) FROM activity"; }
 # Whatever the driver refuses to the probe, the program is as alone, and what is missing is counted.
 when_refused() {
     local number all lost
@@ -287,6 +295,7 @@ check "stand-in: two devices" with_standin on_devices
 check "stand-in: four threads" with_standin in_threads
 check "stand-in: what the driver refuses" with_standin when_refused
 check "stand-in: a killed program" with_standin when_killed
+check "stand-in: a device that is lost" with_standin when_lost
 
 "$scratch/target" steps 1 > "$scratch/alone" 2>&1
 case $? in
@@ -313,6 +322,8 @@ check "a crash" when_crashed
 check "_exit" when_left
 check "exit" when_exited
 check "fork" when_forked
+check "a library that is unloaded" when_unloaded
+check "an allocation that fails" without_memory
 check "--backend cuda" without_vulkan
 check "without a recorder" without_spool
 check "a limit on the length of files" with_little_memory

@@ -8,6 +8,7 @@
  *
  *   STANDIN=calibrated   the device has VK_EXT_calibrated_timestamps
  *   STANDIN_FAIL=N       the probe's Nth request for an object or memory fails
+ *   STANDIN_LOST=N       the device is lost at the program's Nth submission
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -99,6 +100,11 @@ static bool fails(bool is_of_probe) {
     static int requests;
     const char *number = getenv("STANDIN_FAIL");
     return number && is_of_probe && ++requests == atoi(number);
+}
+/* Once the device is lost, everything that waits for it fails. */
+static bool is_lost;
+static vk_result after_submission(void) {
+    return is_lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
 }
 static bool creating_device, has_submitted;
 enum { PROGRAM_QUERIES = 2, PROGRAM_POOL = 2, PROGRAM_MEMORY = 4096 };
@@ -356,13 +362,20 @@ static void execute(const struct commands *commands) {
     }
 }
 
+static bool loses_device(void) {
+    static int submissions;
+    const char *number = getenv("STANDIN_LOST");
+    return number && ++submissions == atoi(number);
+}
+
 static vk_result s_vkQueueSubmit(vk_queue queue, uint32_t count,
                                  const struct vk_submit_info *submits, vk_handle fence) {
     (void)fence;
     if (fails(count == 0 || creating_device))
         return OUT_OF_MEMORY;
     has_submitted = true;
-    for (uint32_t i = 0; i < count; i++)
+    is_lost |= count > 0 && !creating_device && loses_device();
+    for (uint32_t i = 0; i < count && !is_lost; i++)
         for (uint32_t k = 0; k < submits[i].commandBufferCount; k++) {
             const struct commands *commands = (struct commands *)submits[i].pCommandBuffers[k];
             if (commands->head.key != ((struct queue *)queue)->head.key)
@@ -371,20 +384,20 @@ static vk_result s_vkQueueSubmit(vk_queue queue, uint32_t count,
                 die("a command buffer of another family");
             execute(commands);
         }
-    return VK_SUCCESS;
+    return after_submission();
 }
 static vk_result s_vkQueueWaitIdle(vk_queue queue) {
     (void)queue;
-    return VK_SUCCESS;
+    return after_submission();
 }
 static vk_result s_vkDeviceWaitIdle(vk_device device) {
     (void)device;
-    return VK_SUCCESS;
+    return after_submission();
 }
 static vk_result s_vkWaitForFences(vk_device device, uint32_t count, const vk_handle *fences,
                                    uint32_t all, uint64_t timeout) {
     (void)device, (void)count, (void)fences, (void)all, (void)timeout;
-    return VK_SUCCESS;
+    return after_submission();
 }
 static vk_result s_vkResetFences(vk_device device, uint32_t count, const vk_handle *fences) {
     (void)device, (void)count, (void)fences;
@@ -392,7 +405,7 @@ static vk_result s_vkResetFences(vk_device device, uint32_t count, const vk_hand
 }
 static vk_result s_vkGetFenceStatus(vk_device device, vk_handle fence) {
     (void)device, (void)fence;
-    return VK_SUCCESS;
+    return after_submission();
 }
 static vk_result s_vkGetQueryPoolResults(vk_device device, vk_handle pool, uint32_t first,
                                          uint32_t count, size_t bytes, void *data, uint64_t stride,

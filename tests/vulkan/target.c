@@ -598,8 +598,10 @@ static void fork_child(unsigned count) {
     waitpid(child, NULL, 0);
 }
 
+static void *library;
+
 static void open_instance(void) {
-    void *library = dlopen("libvulkan.so.1", RTLD_NOW);
+    library = dlopen("libvulkan.so.1", RTLD_NOW);
     struct vk_application_info application = {.apiVersion = VULKAN_VERSION_1_1};
     const char *label = "VK_EXT_debug_utils";
     struct vk_instance_create_info info = {
@@ -620,20 +622,57 @@ static void open_instance(void) {
     VULKAN_INSTANCE_FUNCTIONS(LOAD_INSTANCE)
 }
 
+/* The whole of Vulkan is unloaded and loaded again. */
+static void unloaded(unsigned count) {
+    for (unsigned i = 0; i < 3; i++) {
+        struct gpu gpu = {0};
+        if (i > 0)
+            open_instance();
+        open_gpu(&gpu);
+        steps(&gpu, count);
+        close_gpu(&gpu);
+        vi.vkDestroyInstance(instance, NULL);
+        dlclose(library);
+    }
+    print_counts();
+}
+
+/* More memory than there is. */
+static void without_memory(struct gpu *gpu, unsigned count) {
+    struct vk_memory_allocate_info info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                           .allocationSize = (uint64_t)1 << 50};
+    vk_handle memory = 0;
+    vk_result result = gpu->vk.vkAllocateMemory(gpu->device, &info, NULL, &memory);
+    printf("%s\n", result < 0 ? "refused" : "granted");
+    if (result == VK_SUCCESS)
+        gpu->vk.vkFreeMemory(gpu->device, memory, NULL);
+    steps(gpu, count);
+}
+
 static const struct scenario {
     const char *name;
     void (*run)(struct gpu *, unsigned);
-} scenarios[] = {{"steps", steps},   {"again", again},
-                 {"many", many},     {"grouped", grouped},
-                 {"large", large},   {"simultaneous", simultaneous},
-                 {"queues", queues}, {"labels", labels},
-                 {"served", served}, {"own-queries", own_queries}};
+} scenarios[] = {{"steps", steps},
+                 {"again", again},
+                 {"many", many},
+                 {"grouped", grouped},
+                 {"large", large},
+                 {"simultaneous", simultaneous},
+                 {"queues", queues},
+                 {"labels", labels},
+                 {"served", served},
+                 {"own-queries", own_queries},
+                 {"memory", without_memory}};
 
 int main(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "steps";
     unsigned number = count > 2 ? (unsigned)atoi(arguments[2]) : 10;
     struct gpu gpu = {0};
     open_instance();
+    if (strcmp(name, "unloaded") == 0) {
+        unloaded(number);
+        return 0;
+    }
     if (strcmp(name, "devices") == 0 || strcmp(name, "threads") == 0) {
         name[0] == 'd' ? two_devices(number) : threads(number);
         print_counts();

@@ -3,7 +3,10 @@
  * are more threads than cores: spinning would then take a core from a worker with work.
  *
  * A run is started along a binary tree: thread t wakes 2t + 1 and 2t + 2. Each worker has its
- * own generation counter, so a run of few threads does not disturb the others.
+ * own generation counter, so a run of few threads does not disturb the others. A worker joins a
+ * run before it works; when the caller finds no work left it closes the run and waits only for
+ * those that have joined, so a worker that wakes late costs nothing. At a barrier all must have
+ * joined.
  */
 #include "device/cpu/thread_pool.h"
 
@@ -38,7 +41,9 @@ struct thread_pool {
     _Alignas(CACHE_LINE) _Atomic size_t next; /* unit */
     _Alignas(CACHE_LINE) _Atomic unsigned arrived;
     _Alignas(CACHE_LINE) _Atomic unsigned phase; /* of the barrier: how often it opened */
-    _Alignas(CACHE_LINE) _Atomic unsigned running;
+    _Alignas(
+        CACHE_LINE) _Atomic uint64_t state; /* number of the run, CLOSED, threads that joined */
+    _Alignas(CACHE_LINE) _Atomic unsigned finished; /* of those that joined */
 
     _Alignas(CACHE_LINE) native_function *function; /* of this run */
     struct native_call call;
@@ -113,6 +118,19 @@ static void wake_next(struct thread_pool *pool, unsigned thread, unsigned thread
         wake_worker(&pool->workers[next], run);
 }
 
+/* Of thread_pool.state. */
+enum { JOINED = 0xffff, CLOSED = 0x10000, RUN_SHIFT = 17 };
+
+static bool join_run(struct thread_pool *pool, uint64_t run) {
+    uint64_t state = atomic_load_explicit(&pool->state, memory_order_acquire);
+    do {
+        if (state >> RUN_SHIFT != run || (state & CLOSED))
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&pool->state, &state, state + 1,
+                                                    memory_order_acq_rel, memory_order_acquire));
+    return true;
+}
+
 static void *worker_main(void *argument) {
     struct worker *worker = argument;
     struct thread_pool *pool = worker->pool;
@@ -122,12 +140,14 @@ static void *worker_main(void *argument) {
         seen = atomic_load_explicit(&worker->generation, memory_order_acquire);
         if (pool->closing)
             return NULL;
+        if (!join_run(pool, seen))
+            continue;
         struct native_call call = pool->call;
         wake_next(pool, worker->number, call.threads, seen);
         call.thread = worker->number;
         call.scratch = worker->scratch;
         pool->function(&call);
-        atomic_fetch_sub_explicit(&pool->running, 1, memory_order_release);
+        atomic_fetch_add_explicit(&pool->finished, 1, memory_order_release);
     }
 }
 
@@ -167,12 +187,15 @@ void thread_pool_run(struct thread_pool *pool, native_function *function,
     if (call.threads > 1) {
         pool->function = function;
         pool->call = call;
-        atomic_store_explicit(&pool->running, call.threads - 1, memory_order_relaxed);
-        wake_next(pool, 0, call.threads, ++pool->run);
+        atomic_store_explicit(&pool->finished, 0, memory_order_relaxed);
+        atomic_store_explicit(&pool->state, ++pool->run << RUN_SHIFT, memory_order_release);
+        wake_next(pool, 0, call.threads, pool->run);
     }
     function(&call);
-    if (call.threads > 1)
-        wait_while(pool, &pool->running, 0, false);
+    if (call.threads > 1) {
+        uint64_t state = atomic_fetch_or_explicit(&pool->state, CLOSED, memory_order_acq_rel);
+        wait_while(pool, &pool->finished, (unsigned)(state & JOINED), false);
+    }
 }
 
 bool native_take(const struct native_call *call, size_t chunk, size_t *begin, size_t *end) {

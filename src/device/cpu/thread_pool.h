@@ -17,7 +17,7 @@ unsigned thread_pool_threads(const struct thread_pool *pool);
 bool thread_pool_reserve_scratch(struct thread_pool *pool, size_t bytes, struct status *status);
 
 /* Calls the function on as many threads as there are units (at most all) and returns when all have
- * returned. Takes buffers, scalars, context, units and shared from `call` and sets the rest. */
+ * returned. A thread that is not awake when the caller's own call returns is left out. Takes buffers, scalars, context, units and shared from `call` and sets the rest. */
 void thread_pool_run(struct thread_pool *pool, native_function *function,
                      const struct native_call *call);
 

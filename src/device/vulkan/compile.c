@@ -227,3 +227,24 @@ bool vulkan_compile(const char *source, size_t length, struct buffer *spirv,
     return compiler.has_shaderc ? compile_by_library(source, length, spirv, status)
                                 : compile_by_program(source, length, spirv, status);
 }
+
+const char vulkan_cooperative_extensions[] = "#extension GL_KHR_cooperative_matrix : require\n"
+                                             "#extension GL_KHR_memory_scope_semantics : require\n"
+                                             "#extension GL_KHR_shader_subgroup_basic : require\n";
+
+/* glslang has them since 2023. */
+bool vulkan_compiler_has_matrices(void) {
+    static const char body[] =
+        "layout(local_size_x = 1) in;\n"
+        "void main() { coopmat<float, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> sum; }\n";
+    struct buffer source = {0}, spirv = {0};
+    struct status ignored = {0};
+    buffer_string(&source, "#version 460\n");
+    buffer_string(&source, vulkan_cooperative_extensions);
+    buffer_string(&source, body);
+    bool has = buffer_ok(&source, &ignored) &&
+               vulkan_compile(source.data, source.length, &spirv, &ignored);
+    buffer_finish(&source);
+    buffer_finish(&spirv);
+    return has;
+}

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "device/vulkan/vulkan.h"
 
-enum { PLACES_MAX = 64, FAMILIES_MAX = 32, ASSUMED_UNITS = 16 };
+enum { PLACES_MAX = 64, FAMILIES_MAX = 32, ASSUMED_UNITS = 16, SIZES_MAX = 64 };
 
 static unsigned rank_of(const struct vulkan_driver *driver, vk_physical_device place) {
     static const int32_t order[] = {VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU,
@@ -139,8 +139,43 @@ static bool read_features(const struct vulkan_driver *driver, vk_physical_device
                                needed[i].name);
     traits->f64 = all.features.shaderFloat64;
     traits->f16 = v12.shaderFloat16;
+    traits->memory_model = v12.vulkanMemoryModel;
     traits->required_subgroup = sizes.subgroupSizeControl && sizes.computeFullSubgroups;
     return true;
+}
+
+/* Products of f16 matrices of 16 x 16 into f32, by a subgroup. */
+static bool has_size(const struct vulkan_driver *driver, vk_physical_device place) {
+    struct vk_cooperative_matrix_properties sizes[SIZES_MAX];
+    uint32_t count = SIZES_MAX;
+    for (unsigned i = 0; i < SIZES_MAX; i++)
+        sizes[i] = (struct vk_cooperative_matrix_properties){
+            .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
+    vk_result result =
+        driver->vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(place, &count, sizes);
+    for (uint32_t i = 0; i < count && (result == VK_SUCCESS || result == VK_INCOMPLETE); i++)
+        if (sizes[i].MSize == 16 && sizes[i].NSize == 16 && sizes[i].KSize == 16 &&
+            sizes[i].AType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
+            sizes[i].BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
+            sizes[i].CType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
+            sizes[i].ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
+            sizes[i].scope == VK_SCOPE_SUBGROUP_KHR)
+            return true;
+    return false;
+}
+
+/* Cooperative matrices that ridge's kernels can use. */
+static bool has_matrices(const struct vulkan_driver *driver, vk_physical_device place,
+                         const struct vulkan_traits *traits) {
+    struct vk_physical_device_cooperative_matrix_features matrices = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR};
+    struct vk_physical_device_features2 all = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &matrices};
+    if (!driver->vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR || !traits->f16 ||
+        !traits->memory_model || !traits->required_subgroup)
+        return false;
+    driver->vkGetPhysicalDeviceFeatures2(place, &all);
+    return matrices.cooperativeMatrix && has_size(driver, place);
 }
 
 /* ---- Queues, memory, clock ---------------------------------------------------------------- */
@@ -302,10 +337,16 @@ static bool describe(const struct vulkan_driver *driver, vk_physical_device plac
     if (!traits->calibrated_extension)
         traits->calibrated_extension = extension(extensions, count, "VK_EXT_calibrated_timestamps");
     traits->calibrated = traits->calibrated_extension && has_monotonic(driver, place);
+    traits->cooperative = extension(extensions, count, VULKAN_COOPERATIVE_EXTENSION) &&
+                          has_matrices(driver, place, traits);
     set_capabilities(&p, traits, capabilities);
     capabilities->queues =
         traits->family_queues < VULKAN_QUEUES ? traits->family_queues : VULKAN_QUEUES;
-    return vulkan_compiler_check(status);
+    if (!vulkan_compiler_check(status))
+        return false;
+    capabilities->cooperative =
+        traits->cooperative && capabilities->subgroup > 1 && vulkan_compiler_has_matrices();
+    return true;
 }
 
 bool vulkan_describe(const struct vulkan_driver *driver, vk_physical_device place,

@@ -22,7 +22,7 @@ static const char extensions[] =
     "#extension GL_EXT_spirv_intrinsics : require\n"
     "#define UNROLL [[unroll]]\n";
 
-static void write_source(const struct vulkan_device *device, const struct kernel_code *code,
+void vulkan_write_source(const struct vulkan_device *device, const struct kernel_code *code,
                          struct buffer *source) {
     buffer_string(source, extensions);
     if (device->base.capabilities.subgroup > 1)
@@ -31,6 +31,8 @@ static void write_source(const struct vulkan_device *device, const struct kernel
         buffer_string(source,
                       "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n"
                       "#define HAS_HALF\n");
+    if (device->base.capabilities.cooperative)
+        buffer_string(source, vulkan_cooperative_extensions);
     if (device->traits.f64)
         buffer_string(source, "#define HAS_DOUBLE\n");
     if (device->traits.keeps_nan) /* SignedZeroInfNanPreserve of 32 bits */
@@ -82,7 +84,7 @@ static bool to_spirv(const struct vulkan_device *device, const struct kernel_cod
     static const char kind[] = "spirv 1.5 of vulkan 1.2";
     struct buffer key = {0}, spirv = {0};
     buffer_append(&key, kind, sizeof kind);
-    write_source(device, code, &key);
+    vulkan_write_source(device, code, &key);
     bool ok = buffer_ok(&key, status);
     if (ok && !cache_load(key.data, key.length, &spirv)) {
         ok = vulkan_compile(key.data + sizeof kind, key.length - sizeof kind, &spirv, status);

@@ -59,14 +59,21 @@ static bool probe(unsigned index, struct device_capabilities *capabilities, stru
 static bool create_device(struct vulkan_device *device, struct status *status) {
     const struct vulkan_traits *traits = &device->traits;
     const float priorities[VULKAN_QUEUES] = {1.0f, 1.0f};
-    const char *extensions[2];
+    const char *extensions[3];
     uint32_t extension_count = 0;
     if (traits->subgroup_extension && traits->required_subgroup)
         extensions[extension_count++] = traits->subgroup_extension;
     if (traits->calibrated)
         extensions[extension_count++] = traits->calibrated_extension;
+    bool cooperative = device->base.capabilities.cooperative;
+    if (cooperative)
+        extensions[extension_count++] = VULKAN_COOPERATIVE_EXTENSION;
+    struct vk_physical_device_cooperative_matrix_features matrices = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+        .cooperativeMatrix = 1};
     struct vk_physical_device_subgroup_size_control_features sizes = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
+        .pNext = cooperative ? &matrices : NULL,
         .subgroupSizeControl = 1,
         .computeFullSubgroups = 1};
     struct vk_physical_device_vulkan12_features v12 = {
@@ -75,6 +82,7 @@ static bool create_device(struct vulkan_device *device, struct status *status) {
         .storageBuffer8BitAccess = 1,
         .shaderFloat16 = traits->f16,
         .timelineSemaphore = 1,
+        .vulkanMemoryModel = cooperative,
         .bufferDeviceAddress = 1};
     struct vk_physical_device_vulkan11_features v11 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,

@@ -17,6 +17,8 @@ struct vulkan_traits {
     double timestamp_period;        /* nanoseconds per tick */
     uint32_t grid_max[3];
     bool f64, f16, keeps_nan, calibrated;
+    bool memory_model;      /* of Vulkan, which cooperative matrices need */
+    bool cooperative;       /* the feature and a fitting size of matrices */
     bool required_subgroup; /* pipelines can require the subgroup size */
     const char *calibrated_extension, *subgroup_extension; /* to enable, or NULL */
     struct vk_physical_device_memory_properties memory;
@@ -189,10 +191,17 @@ bool vulkan_copy_within(struct device *device, unsigned queue, struct device_mem
 /* compile.c */
 /* Fails if there is no compiler of GLSL on this machine. */
 bool vulkan_compiler_check(struct status *status);
+/* The lines of a source that uses cooperative matrices. */
+extern const char vulkan_cooperative_extensions[];
+/* Whether the compiler of GLSL supports them. */
+bool vulkan_compiler_has_matrices(void);
 /* Appends SPIR-V. */
 bool vulkan_compile(const char *source, size_t length, struct buffer *spirv, struct status *status);
 
 /* kernel.c */
+/* The kernel's source, after the lines that depend on the device's features. */
+void vulkan_write_source(const struct vulkan_device *device, const struct kernel_code *code,
+                         struct buffer *source);
 bool vulkan_load(struct device *device, const struct kernel_code *code,
                  struct device_kernel **kernel, struct status *status);
 void vulkan_unload(struct device *device, struct device_kernel *kernel);

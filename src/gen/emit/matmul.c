@@ -17,6 +17,7 @@ void source_lanes_tail(struct buffer *out) {
 static const struct matmul_kernel *const matmul_kernels[MATMUL_KINDS] = {
     [MATMUL_TILED] = &matmul_tiled,
     [MATMUL_SIMDGROUP] = &matmul_simdgroup,
+    [MATMUL_COOPERATIVE] = &matmul_cooperative,
     [MATMUL_SKINNY_ROWS] = &matmul_skinny_rows,
     [MATMUL_SKINNY_COLUMNS] = &matmul_skinny_columns,
     [MATMUL_TENSOR_ROWS] = &matmul_tensor_rows,
@@ -59,7 +60,7 @@ static const enum matmul_kind skinny_kinds[] = {MATMUL_TENSOR_ROWS, MATMUL_TENSO
                                                 MATMUL_SKINNY_ROWS, MATMUL_SKINNY_COLUMNS};
 static const enum matmul_kind quantized_kinds[] = {MATMUL_QUANTIZED_TENSOR, MATMUL_QUANTIZED,
                                                    MATMUL_SIMDGROUP, MATMUL_TILED};
-static const enum matmul_kind any_kinds[] = {MATMUL_SIMDGROUP, MATMUL_TILED};
+static const enum matmul_kind any_kinds[] = {MATMUL_SIMDGROUP, MATMUL_COOPERATIVE, MATMUL_TILED};
 
 /* Plans a skinny kernel for the work or its transpose, whichever is the skinnier. */
 static bool plan_skinny(const struct matmul_work *work, const struct device_capabilities *device,

@@ -14,6 +14,7 @@
 enum matmul_kind {
     MATMUL_TILED,          /* any strides: tiles in shared memory */
     MATMUL_SIMDGROUP,      /* the same on Metal's SIMD-group matrices */
+    MATMUL_COOPERATIVE,    /* and on Vulkan's cooperative matrices */
     MATMUL_SKINNY_ROWS,    /* B is [k][n] */
     MATMUL_SKINNY_COLUMNS, /* B is [n][k] */
     MATMUL_TENSOR_ROWS,    /* the same two on CUDA's matrix units */
@@ -54,9 +55,9 @@ struct matmul_kernel {
     void (*code)(const struct kernel_spec *spec, const struct device_capabilities *device,
                  struct kernel_generated *generated);
 };
-extern const struct matmul_kernel matmul_tiled, matmul_simdgroup, matmul_skinny_rows,
-    matmul_skinny_columns, matmul_tensor_rows, matmul_tensor_columns, matmul_quantized,
-    matmul_quantized_tensor;
+extern const struct matmul_kernel matmul_tiled, matmul_simdgroup, matmul_cooperative,
+    matmul_skinny_rows, matmul_skinny_columns, matmul_tensor_rows, matmul_tensor_columns,
+    matmul_quantized, matmul_quantized_tensor;
 
 /* Defines TYPE_A, LOAD_A(p, i), TYPE_B, LOAD_B(p, i) and the names of the scalars (SIZE_M,
  * A_ROW, ...). */

@@ -19,5 +19,7 @@ static inline bool has_mma(const struct device_capabilities *device) {
  * are adjacent in memory. Also LOAD16_ONCE, LOAD8_ONCE, LOAD4_ONCE(p): loads of data that is read
  * only once. */
 void source_mma(struct buffer *out, enum ridge_dtype type);
+/* After it: matrices from shared memory, copies to it that run meanwhile, and EXP2(x). */
+void source_mma_staged(struct buffer *out);
 
 #endif

@@ -26,3 +26,29 @@ INLINE UINT32 LOAD4_ONCE(const void *p) {
     asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(w) : "l"(p));
     return w;
 }
+
+// section: staged
+// Lane l has the address of line l % 8 of matrix l / 8; word i holds two elements of matrix i, of
+// line (column, if transposed) lane / 4.
+INLINE void LOAD_MATRICES(UINT32 *words, const UINT16 *line) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+        : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+        : "r"((UINT32)__cvta_generic_to_shared(line)) : "memory");
+}
+INLINE void LOAD_MATRICES_TRANSPOSED(UINT32 *words, const UINT16 *line) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+        : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+        : "r"((UINT32)__cvta_generic_to_shared(line)) : "memory");
+}
+// 16 aligned bytes to shared memory, zeros unless `inside`.
+INLINE void COPY16_ASYNC(UINT16 *to, const UINT16 *from, bool inside) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+        :: "r"((UINT32)__cvta_generic_to_shared(to)), "l"(from), "r"(inside ? 16 : 0) : "memory");
+}
+INLINE void COPIES_COMMIT() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+#define COPIES_WAIT(groups) asm volatile("cp.async.wait_group %0;" :: "n"(groups) : "memory")
+INLINE float EXP2(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}

@@ -54,11 +54,6 @@ INLINE float f16_to_f32(UINT16 h) {
     asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
     return x;
 }
-INLINE UINT16 f32_to_f16(float x) {
-    UINT16 h;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-    return h;
-}
 #if __CUDA_ARCH__ >= 800
 INLINE UINT32 PACK_F16(float lo, float hi) {
     UINT32 u;
@@ -71,6 +66,8 @@ INLINE UINT32 PACK_BF16(float lo, float hi) {
     return u;
 }
 INLINE UINT16 f32_to_bf16(float x) { return (UINT16)PACK_BF16(x, x); }
+// Not by cvt.rn.f16.f32: ptxas 13 stores a byte of its result as the number converted to 8 bits.
+INLINE UINT16 f32_to_f16(float x) { return (UINT16)PACK_F16(x, x); }
 INLINE float MAX_NAN(float a, float b) {
     float x;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(x) : "f"(a), "f"(b));
@@ -82,6 +79,11 @@ INLINE float MIN_NAN(float a, float b) {
     return x;
 }
 #else
+INLINE UINT16 f32_to_f16(float x) {
+    UINT16 h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+    return h;
+}
 #define PACK_HALVES_BY_PARTS
 #define BF16_BY_BITS
 #define MAX_BY_COMPARISON

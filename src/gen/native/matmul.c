@@ -15,7 +15,7 @@ static const struct matmul_kernels *const kernels[] = SIMD_ROWS(&matmul_kernels)
 enum { CHOICE_PATH, CHOICE_ISA, CHOICE_SWAPPED };
 
 enum {
-    TINY_WORK = 1 << 20,     /* multiplications that one thread does sooner than two */
+    TINY_WORK = 1 << 22,     /* multiplications that one thread does sooner than two */
     TINY_BYTES = 128 * 1024, /* of B, likewise */
     UNITS_PER_THREAD = 4,    /* so that a delayed thread does not delay the others for long */
     UNITS_MAX = 1 << 20,
@@ -159,7 +159,7 @@ static double quantized_rows_bytes(const struct matmul_plan *plan) {
 }
 
 static bool can_stream(const struct matmul_plan *plan) {
-    return plan->m > 0 && plan->m <= MATMUL_FEW_ROWS &&
+    return plan->m > 0 && plan->m <= MATMUL_STREAM_ROWS &&
            (plan->b_row == 1 || plan->b_column == 1 || plan->n == 1 || plan->k == 1);
 }
 
@@ -307,7 +307,7 @@ float *matmul_part_sums(const struct native_call *call, const struct matmul_plan
     return first + number * plan->m * plan->columns;
 }
 
-/* Rows become columns: at most MATMUL_FEW_ROWS of MATMUL_STREAM_COLUMNS. */
+/* Rows become columns: at most MATMUL_STREAM_ROWS of MATMUL_STREAM_COLUMNS. */
 static void transpose(const float *from, int64_t stride, int64_t rows, int64_t columns, float *to) {
     for (int64_t j = 0; j < columns; j++)
         for (int64_t i = 0; i < rows; i++)

@@ -17,7 +17,8 @@
 enum matmul_path { MATMUL_PACKED, MATMUL_STREAMED, MATMUL_QUANTIZED, MATMUL_PATHS };
 
 enum {
-    MATMUL_FEW_ROWS = 8,           /* maximum, for the methods that do not pack */
+    MATMUL_FEW_ROWS = 8,           /* that the methods that do not pack take at once */
+    MATMUL_STREAM_ROWS = 16,       /* maximum, for streaming */
     MATMUL_STREAM_DEPTH = 2048,    /* of A's rows that are widened at a time */
     MATMUL_STREAM_COLUMNS = 512,   /* of a unit, at most */
     MATMUL_DEQUANTIZED_DEPTH = 256 /* of columns that are dequantized at a time */
@@ -54,9 +55,9 @@ struct matmul_context {
 /* A thread's scratch: first the epilogue's, then floats, in this order: rows of A that were
  * widened, the sums of a unit, and those sums transposed. */
 enum {
-    MATMUL_SUMS = MATMUL_FEW_ROWS * MATMUL_STREAM_DEPTH,
-    MATMUL_TURNED = MATMUL_SUMS + MATMUL_FEW_ROWS * MATMUL_STREAM_COLUMNS,
-    MATMUL_SCRATCH = (MATMUL_TURNED + MATMUL_FEW_ROWS * MATMUL_STREAM_COLUMNS) * sizeof(float),
+    MATMUL_SUMS = MATMUL_STREAM_ROWS * MATMUL_STREAM_DEPTH,
+    MATMUL_TURNED = MATMUL_SUMS + MATMUL_STREAM_ROWS * MATMUL_STREAM_COLUMNS,
+    MATMUL_SCRATCH = (MATMUL_TURNED + MATMUL_STREAM_ROWS * MATMUL_STREAM_COLUMNS) * sizeof(float),
 };
 static inline float *matmul_scratch(const struct native_call *call) {
     return (float *)((char *)call->scratch + NATIVE_EPILOGUE_SCRATCH);

@@ -71,6 +71,38 @@ SIMD_STORE(shorts_store, shorts, uint16_t)
 SIMD_LOAD(bytes_load, bytes, uint8_t)
 SIMD_STORE(bytes_store, bytes, uint8_t)
 
+/* The first `count` elements only, fewer than LANES; the other lanes are 0. */
+SIMD_INLINE floats floats_load_first(const float *from, int count) {
+#if defined(SIMD_AVX512)
+    return (floats)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
+#else
+    float first[LANES] = {0};
+    for (int i = 0; i < count; i++)
+        first[i] = from[i];
+    return floats_load(first);
+#endif
+}
+SIMD_INLINE void floats_store_first(float *to, floats value, int count) {
+#if defined(SIMD_AVX512)
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), (__m512)value);
+#else
+    float first[LANES];
+    floats_store(first, value);
+    for (int i = 0; i < count; i++)
+        to[i] = first[i];
+#endif
+}
+SIMD_INLINE shorts shorts_load_first(const uint16_t *from, int count) {
+#if defined(SIMD_AVX512)
+    return (shorts)_mm256_maskz_loadu_epi16((__mmask16)((1u << count) - 1), from);
+#else
+    uint16_t first[LANES] = {0};
+    for (int i = 0; i < count; i++)
+        first[i] = from[i];
+    return shorts_load(first);
+#endif
+}
+
 /* Stores to memory that is not read soon, past the caches; `to` is aligned to the value's size.
  * Other threads see them after simd_fence(). */
 #if defined(SIMD_AVX512)

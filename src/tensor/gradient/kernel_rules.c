@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "tensor/attention.h"
+
 static struct tensor *add(struct builder *build, struct tensor *a, struct tensor *b) {
     return build_expression(build, OP_ADD, a, b, NULL);
 }
@@ -232,7 +234,8 @@ static struct tensor *score_gradient(struct builder *build, const struct attenti
     return multiply(build, work->weights, change);
 }
 
-static bool attention_gradient(struct gradient_step *step) {
+/* By products of whole matrices of scores. */
+static bool attention_by_products(struct gradient_step *step) {
     struct builder *build = step->build;
     enum ridge_dtype dtype = step->node.dtype;
     int64_t kv_heads = step->operands[1]->view.sizes[1];
@@ -271,6 +274,69 @@ static bool attention_gradient(struct gradient_step *step) {
     if (step->wanted[1])
         step->results[1] = build_matmul(build, build_transpose(build, scores, 0, 1), work.q);
     return !step->wanted[1] || step->results[1];
+}
+
+/* Whether the device has kernels for these gradients. They do not differentiate a mask. */
+static bool has_attention_kernels(const struct gradient_step *step) {
+    static const enum op ops[] = {OP_ATTENTION, OP_ATTENTION_DQ, OP_ATTENTION_DKV};
+    const struct view *views[5] = {NULL};
+    struct attention_work work;
+    uint32_t count = step->node.input_count;
+    for (uint32_t i = 0; i < count; i++) {
+        views[i] = &step->operands[i]->view;
+        if (i > 2 && step->wanted[i])
+            return false;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        attention_work_of(ops[i], step->node.dtype, &step->node.parameters, views, &work);
+        if (!kernel_attention_fits(&work, &step->build->graph->device->device->capabilities))
+            return false;
+    }
+    return true;
+}
+
+/* The result of attention as a node of this graph, which may be an operation's own. */
+static struct tensor *attention_node(struct gradient_step *step) {
+    struct builder *build = step->build;
+    if (build->graph->nodes[step->result->node].op == OP_ATTENTION)
+        return step->result;
+    return build_kernel(build, OP_ATTENTION, step->node.dtype, &step->node.shape, step->operands,
+                        step->node.input_count, &step->node.parameters);
+}
+
+/* By kernels that compute the scores again, tile by tile. */
+static bool attention_by_kernels(struct gradient_step *step) {
+    struct builder *build = step->build;
+    enum ridge_dtype dtype = step->node.dtype;
+    uint32_t count = step->node.input_count;
+    struct tensor *operands[8], *node = attention_node(step);
+    struct view rows = step->node.shape;
+    view_drop_axis(&rows, 3);
+    for (uint32_t i = 0; i < count; i++)
+        operands[i] = step->operands[i];
+    operands[count++] = build_contiguous(build, step->g);
+    operands[count++] = build_second(build, node, RIDGE_F32, &rows);
+    operands[count++] = build_contiguous(build, mean_change(build, step->g, step->result));
+    for (uint32_t i = 0; i < count; i++)
+        if (!operands[i])
+            return false;
+    if (step->wanted[0]) {
+        step->results[0] = build_kernel(build, OP_ATTENTION_DQ, dtype, &step->node.shape, operands,
+                                        count, &step->node.parameters);
+        if (!step->results[0])
+            return false;
+    }
+    if (!step->wanted[1] && !step->wanted[2])
+        return true;
+    struct view keys = step->operands[1]->view;
+    step->results[1] = build_kernel(build, OP_ATTENTION_DKV, dtype, &keys, operands, count,
+                                    &step->node.parameters);
+    step->results[2] = build_second(build, step->results[1], dtype, &keys);
+    return step->results[2] != NULL;
+}
+
+static bool attention_gradient(struct gradient_step *step) {
+    return has_attention_kernels(step) ? attention_by_kernels(step) : attention_by_products(step);
 }
 
 /* ---- Pairs of products ---------------------------------------------------------------------- */

@@ -76,6 +76,10 @@ int main(void) {
     compare(device, 1024, 1024, 1024);
     compare(device, 2048, 2048, 2048);
     compare(device, 8, 2048, 2048);
+    compare(device, 9, 2048, 2048);
+    compare(device, 16, 2048, 2048);
+    compare(device, 10000, 8, 31);
+    compare(device, 10000, 3, 100);
     compare(device, 1, 4096, 4096);
     ridge_device_close(device);
     return 0;

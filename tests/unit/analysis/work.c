@@ -275,6 +275,40 @@ TEST(work_recorded_in_the_trace_precedes_that_of_the_operator) {
     stage_finish(&stage);
 }
 
+/* Megabytes of a kernel that takes 100 us, at 1 TB/s: 100 of them are the roof. */
+static void shader(struct stage *stage, uint64_t megabytes, uint64_t flops) {
+    struct trace_writer *writer = stage->build.writer;
+    stage->time += 10000000;
+    trace_write_activity(
+        writer, &(struct row_activity){.start = stage->time,
+                                       .duration = 100000,
+                                       .queue = stage->build.queue[0],
+                                       .kind = ACTIVITY_KERNEL,
+                                       .name = trace_writer_string(writer, TEXT("matmul_f16")),
+                                       .bytes = megabytes * 1000000,
+                                       .flops = flops,
+                                       .grid_x = 1000,
+                                       .grid_y = 1,
+                                       .grid_z = 1});
+}
+
+TEST(a_shader_without_known_operations_is_memory_bound_near_the_roof_only) {
+    struct stage stage;
+    stage_begin(&stage);
+    trace_writer_meta(stage.build.writer, "vulkan.work", TEXT("estimated"));
+    shader(&stage, 80, 0);
+    shader(&stage, 20, 0);
+    shader(&stage, 20, 1000000);
+    shader(&stage, 1, 800000000); /* of 1e9 in f32, whatever its name says */
+    REQUIRE(stage_find(&stage));
+    const struct work *work = &stage.work;
+    CHECK(work->bound[0] == BOUND_MEMORY && work->roof_ns[0] > 79000);
+    CHECK(work->bound[1] == BOUND_UNKNOWN && work->roof_ns[1] == 0);
+    CHECK(work->bound[2] == BOUND_MEMORY && work->source[2] == WORK_SHADER);
+    CHECK(work->bound[3] == BOUND_COMPUTE && work->roof_ns[3] > 79000);
+    stage_finish(&stage);
+}
+
 TEST(a_kernel_group_sums_the_work_of_its_kernels) {
     struct stage stage;
     struct kernels kernels;

@@ -7,8 +7,9 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "bench/roofs/arithmetic.h"
-#include "device/device.h"
+#include "device/vulkan/vulkan.h"
 #include "gen/emit/dialect.h"
+#include "gen/kernel.h"
 
 enum { THREADS = 64 };
 
@@ -226,4 +227,83 @@ TEST(vulkan_runs_the_chains_of_arithmetic_roofs) {
         CHECK_OK(device->ops->finish(device, &status), status);
     }
     device->ops->close(device);
+}
+
+/* ---- Cooperative matrices ----------------------------------------------------------------- */
+
+static struct matmul_work half_product(int64_t m, int64_t n, int64_t k, bool by_columns) {
+    struct matmul_work work = {
+        .a_type = RIDGE_F16,
+        .b_type = RIDGE_F16,
+        .batch = 1,
+        .m = m,
+        .n = n,
+        .k = k,
+        .a_row = k,
+        .a_column = 1,
+        .b_row = by_columns ? 1 : n,
+        .b_column = by_columns ? k : 1,
+        .a_alignment = 16,
+        .b_alignment = 16,
+        .epilogue = {.rank = 3, .outer = 3},
+        .shape = {.sizes = {1, m, n}, .strides = {{m * n, n, 1}}},
+    };
+    program_operand(&work.epilogue, RIDGE_F16, true);
+    program_instruction(&work.epilogue, (struct program_instruction){.op = OP_ACCUMULATOR});
+    program_instruction(&work.epilogue, (struct program_instruction){.op = OP_STORE, .a = 0});
+    return work;
+}
+
+/* SPIR-V with the capability CooperativeMatrixKHR. */
+static bool has_capability(const struct buffer *spirv, uint32_t capability) {
+    const uint32_t *words = (const uint32_t *)(const void *)spirv->data;
+    for (size_t at = 5; at + 1 < spirv->length / 4 && words[at] >> 16; at += words[at] >> 16)
+        if (words[at] == (2u << 16 | 17) && words[at + 1] == capability)
+            return true;
+    return false;
+}
+
+static void compile_product(const struct vulkan_device *device, const struct matmul_work *work) {
+    enum { COOPERATIVE_MATRIX = 6022 };
+    struct kernel_request request;
+    struct kernel_generated generated;
+    struct status status = {0};
+    struct buffer source = {0}, spirv = {0};
+    unsigned buffers[2];
+    REQUIRE(kernel_matmul(work, &device->base.capabilities, &request, buffers, &status));
+    REQUIRE(kernel_generate(&request.spec, &device->base.capabilities, &generated, &status));
+    CHECK(strstr(generated.code.source, "coopMatMulAdd") != NULL);
+    vulkan_write_source(device, &generated.code, &source);
+    if (vulkan_compiler_has_matrices()) {
+        CHECK_OK(vulkan_compile(source.data, source.length, &spirv, &status), status);
+        CHECK(has_capability(&spirv, COOPERATIVE_MATRIX));
+    } else {
+        test_skip("the compiler of GLSL has no GL_KHR_cooperative_matrix");
+    }
+    kernel_generated_finish(&generated);
+    buffer_finish(&source);
+    buffer_finish(&spirv);
+}
+
+TEST(products_of_halves_use_cooperative_matrices) {
+    struct vulkan_device device = {.base.capabilities = {.language = LANGUAGE_GLSL,
+                                                         .compute_units = 16,
+                                                         .subgroup = 32,
+                                                         .block_max = 1024,
+                                                         .shared_bytes = 32768,
+                                                         .half = true,
+                                                         .is_gpu = true,
+                                                         .cooperative = true},
+                                   .traits = {.f16 = true}};
+    struct status status = {0};
+    if (!vulkan_compiler_check(&status)) {
+        test_skip(status.message);
+        return;
+    }
+    const struct matmul_work works[] = {half_product(512, 512, 512, true),
+                                        half_product(100, 70, 33, false)};
+    for (unsigned i = 0; i < 2; i++) {
+        device.base.capabilities.subgroup = i == 0 ? 32 : 64;
+        compile_product(&device, &works[i]);
+    }
 }

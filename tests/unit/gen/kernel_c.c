@@ -151,6 +151,15 @@ static void check_others(const struct device_capabilities *device) {
                                        .causal = true};
     CHECK_OK(kernel_attention(&attention, device, &request, &status), status);
     check_request(&request, device);
+    for (enum attention_result result = ATTENTION_OUTPUT;
+         result <= ATTENTION_DKV && device->language == LANGUAGE_CUDA; result++) {
+        attention.result = result;
+        attention.stats = result == ATTENTION_OUTPUT;
+        CHECK_OK(kernel_attention(&attention, device, &request, &status), status);
+        check_request(&request, device);
+    }
+    attention.result = ATTENTION_OUTPUT;
+    attention.stats = false;
     attention.window = 20;
     attention.has_lengths = attention.has_mask = true;
     CHECK_OK(kernel_attention(&attention, device, &request, &status), status);

@@ -32,7 +32,9 @@ static struct { UINT32 x, y, z; } thread_at, threads_in, block_at, blocks_in;
 #define PRIVATE
 #define INLINE static inline __attribute__((unused))
 #define UNROLL
+#ifndef SHIM_RUNS
 #define BARRIER() __asm__ volatile("" ::: "memory")
+#endif
 #define GLOBAL_BARRIER() BARRIER()
 #define THREAD_X thread_at.x
 #define THREADS_X threads_in.x
@@ -73,16 +75,33 @@ INLINE UINT32 AS_UINT(float x) {
 #define ABS(x) fabsf(x)
 #define POW(x, y) powf(x, y)
 #define F2I(x) ((int)(x))
+#ifdef SHIM_RUNS
+INLINE float f16_to_f32(UINT16 h) {
+    _Float16 x;
+    memcpy(&x, &h, 2);
+    return (float)x;
+}
+INLINE UINT16 f32_to_f16(float x) {
+    _Float16 y = (_Float16)x;
+    UINT16 h;
+    memcpy(&h, &y, 2);
+    return h;
+}
+#else
 INLINE float f16_to_f32(UINT16 h) {
     return (float)h;
 }
 INLINE UINT16 f32_to_f16(float x) {
     return (UINT16)x;
 }
+#endif
 #define PACK_HALVES_BY_PARTS
 #define BF16_BY_BITS
 #define MAX_BY_COMPARISON
-#ifdef SHIM_OF_CUDA
+#ifdef SHIM_RUNS
+#define SUBGROUP 32
+#include "warp_shim.h"
+#elif defined SHIM_OF_CUDA
 #define SUBGROUP 32
 #define SHUFFLE_XOR(x, mask) (x)
 UINT32 __byte_perm(UINT32 low, UINT32 high, UINT32 selector);

@@ -364,7 +364,7 @@ static struct device_capabilities cuda_of(unsigned major) {
         .subgroup = 32,
         .block_max = 1024,
         .shared_bytes = 48 * 1024,
-        .shared_max = 96 * 1024,
+        .shared_max = 227 * 1024,
         .major = major,
     };
 }
@@ -437,6 +437,12 @@ static void check_others_compile(const struct device_capabilities *device) {
     attentions[1].has_lengths = attentions[1].has_mask = true;
     for (unsigned i = 0; i < ARRAY_COUNT(attentions); i++) {
         CHECK_OK(kernel_attention(&attentions[i], device, &request, &status), status);
+        check_compiles(&request, device);
+    }
+    for (enum attention_result result = ATTENTION_OUTPUT; result <= ATTENTION_DKV; result++) {
+        attentions[1].result = result;
+        attentions[1].stats = result == ATTENTION_OUTPUT;
+        CHECK_OK(kernel_attention(&attentions[1], device, &request, &status), status);
         check_compiles(&request, device);
     }
     for (enum op op = OP_UPDATE; op <= OP_FOLD; op++)

@@ -67,6 +67,15 @@ SIMD_INLINE floats elements(const void *data, enum ridge_dtype type, int64_t ind
     return type == RIDGE_F16 ? floats_from_f16(halves) : floats_from_bf16(halves);
 }
 
+/* The first `count` of them, fewer than LANES; the other lanes are 0. */
+SIMD_INLINE floats elements_first(const void *data, enum ridge_dtype type, int64_t index,
+                                  int count) {
+    if (type == RIDGE_F32)
+        return floats_load_first((const float *)data + index, count);
+    shorts halves = shorts_load_first((const uint16_t *)data + index, count);
+    return type == RIDGE_F16 ? floats_from_f16(halves) : floats_from_bf16(halves);
+}
+
 /* What is wanted soon: the processor's own guesses stop at the end of a page. There may be nothing
  * at that place. */
 SIMD_INLINE void prefetch_element(const void *data, enum ridge_dtype type, int64_t index) {

@@ -1,4 +1,4 @@
-/* Products of few rows (at most MATMUL_FEW_ROWS) with a dense B of which one axis is
+/* Products of few rows (at most MATMUL_STREAM_ROWS) with a dense B of which one axis is
  * contiguous: B is read once, in order and in place, which dominates the time.
  *
  * A unit is some columns of the product over all of k, or over a part of it if there are too
@@ -31,20 +31,6 @@ struct strip {
 
 enum { ROWS_AT_ONCE = 4 }; /* of B */
 
-/* The columns after the last whole vector. */
-static __attribute__((noinline)) void add_rest(const struct strip *strip, enum ridge_dtype type,
-                                               int64_t step, int row, int rows, int steps) {
-    const float *a = strip->a + row * strip->a_row + step;
-    float *sums = strip->sums + row * strip->stride;
-    int64_t b = strip->b_offset + step * strip->b_row;
-    for (int64_t j = strip->columns / LANES * LANES; j < strip->columns; j++)
-        for (int s = 0; s < steps; s++) {
-            float of_b = element(strip->b, type, b + s * strip->b_row + j);
-            for (int i = 0; i < rows; i++)
-                sums[i * strip->stride + j] += a[i * strip->a_row + s] * of_b;
-        }
-}
-
 SIMD_INLINE void add_rows(const struct strip *strip, int64_t step, int row,
                           const enum ridge_dtype type, const int rows, const int steps) {
     const float *a = strip->a + row * strip->a_row + step;
@@ -74,40 +60,69 @@ SIMD_INLINE void add_rows(const struct strip *strip, int64_t step, int row,
             floats_store(sums + i * stride + j, sum);
         }
     }
-    if (whole < strip->columns)
-        add_rest(strip, type, step, row, rows, steps);
+}
+
+/* The columns after the last whole vector, over all steps. Several sums hide the latency of adding
+ * when there is one row. */
+SIMD_INLINE void add_rest(const struct strip *strip, int row, const enum ridge_dtype type,
+                          const int rows) {
+    const int chains = ROWS_AT_ONCE / rows;
+    int64_t whole = strip->columns / LANES * LANES, step = 0;
+    int rest = (int)(strip->columns - whole);
+    const float *a = strip->a + row * strip->a_row;
+    float *to = strip->sums + row * strip->stride + whole;
+    floats sums[ROWS_AT_ONCE];
+    UNROLL for (int i = 0; i < ROWS_AT_ONCE; i++) {
+        sums[i] = floats_of(0);
+    }
+    for (; step + chains <= strip->depth; step += chains)
+        UNROLL for (int c = 0; c < chains; c++) {
+            int64_t at = strip->b_offset + (step + c) * strip->b_row + whole;
+            floats of_b = elements_first(strip->b, type, at, rest);
+            UNROLL for (int i = 0; i < rows; i++) {
+                sums[c * rows + i] += floats_of(a[i * strip->a_row + step + c]) * of_b;
+            }
+        }
+    for (; step < strip->depth; step++) {
+        floats of_b =
+            elements_first(strip->b, type, strip->b_offset + step * strip->b_row + whole, rest);
+        UNROLL for (int i = 0; i < rows; i++) {
+            sums[i] += floats_of(a[i * strip->a_row + step]) * of_b;
+        }
+    }
+    UNROLL for (int i = 0; i < rows; i++) {
+        floats sum = floats_load_first(to + i * strip->stride, rest);
+        UNROLL for (int c = 0; c < chains; c++) {
+            sum += sums[c * rows + i];
+        }
+        floats_store_first(to + i * strip->stride, sum, rest);
+    }
 }
 
 SIMD_INLINE void stream_rows(const struct strip *strip, int rows, const enum ridge_dtype type) {
     const int at_once = REGISTERS == 32 ? 4 : 2;
-    int64_t step = 0;
+    int64_t step = strip->columns < LANES ? strip->depth : 0;
+    int row = 0;
     for (; step + ROWS_AT_ONCE <= strip->depth; step += ROWS_AT_ONCE) {
-        int row = 0;
-        for (; row + at_once <= rows; row += at_once)
+        for (row = 0; row + at_once <= rows; row += at_once)
             add_rows(strip, step, row, type, at_once, ROWS_AT_ONCE);
         for (; row < rows; row++)
             add_rows(strip, step, row, type, 1, ROWS_AT_ONCE);
     }
     for (; step < strip->depth; step++)
-        for (int row = 0; row < rows; row++)
+        for (row = 0; row < rows; row++)
             add_rows(strip, step, row, type, 1, 1);
+    if (strip->columns % LANES == 0)
+        return;
+    for (row = 0; row + ROWS_AT_ONCE <= rows; row += ROWS_AT_ONCE)
+        add_rest(strip, row, type, ROWS_AT_ONCE);
+    for (; row < rows; row++)
+        add_rest(strip, row, type, 1);
 }
 
 /* ---- B's columns are contiguous: dot products ---- */
 
 enum { COLUMNS_AT_ONCE = 4 };
-
-/* Adds the steps after the last whole vector to rows x columns sums. */
-static __attribute__((noinline)) void add_last_steps(const struct strip *strip,
-                                                     enum ridge_dtype type, int row, int rows,
-                                                     int64_t column, int columns) {
-    for (int i = row; i < row + rows; i++)
-        for (int64_t j = column; j < column + columns; j++)
-            for (int64_t p = strip->depth / LANES * LANES; p < strip->depth; p++)
-                strip->sums[i * strip->stride + j] +=
-                    strip->a[i * strip->a_row + p] *
-                    element(strip->b, type, strip->b_offset + j * strip->b_column + p);
-}
 
 /* The sums of the lanes of `count` vectors, a power of two and at most LANES. Folding two vectors
  * leaves half of each, in turns: in the end sum i is in lane i * LANES / count. */
@@ -152,6 +167,20 @@ SIMD_INLINE void add_dots(const struct strip *strip, int row, int64_t column,
             }
         }
     }
+    int rest = (int)(strip->depth % LANES);
+    if (rest) {
+        int64_t step = strip->depth - rest;
+        floats of_b[COLUMNS_AT_ONCE];
+        UNROLL for (int j = 0; j < columns; j++) {
+            of_b[j] = elements_first(strip->b, type, b + j * strip->b_column + step, rest);
+        }
+        UNROLL for (int i = 0; i < rows; i++) {
+            floats of_a = floats_load_first(a + i * strip->a_row + step, rest);
+            UNROLL for (int j = 0; j < columns; j++) {
+                sums[i * columns + j] += of_a * of_b[j];
+            }
+        }
+    }
     const int count = rows * columns;
     const int padded = count > 8 ? 16 : count > 4 ? 8 : count > 2 ? 4 : count;
     const int at_once = padded < LANES ? padded : LANES;
@@ -162,8 +191,6 @@ SIMD_INLINE void add_dots(const struct strip *strip, int row, int64_t column,
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++)
             strip->sums[(row + i) * strip->stride + column + j] += totals[i * columns + j];
-    if (strip->depth % LANES != 0)
-        add_last_steps(strip, type, row, rows, column, columns);
 }
 
 SIMD_INLINE void stream_columns(const struct strip *strip, const enum ridge_dtype type,
@@ -183,11 +210,7 @@ SIMD_INLINE void stream_columns(const struct strip *strip, const enum ridge_dtyp
         stream_columns(strip, type, rows);                                                         \
         break;
 
-SIMD_INLINE void stream(const struct strip *strip, int rows, const enum ridge_dtype type) {
-    if (strip->b_column == 1) {
-        stream_rows(strip, rows, type);
-        return;
-    }
+SIMD_INLINE void stream_few_rows(const struct strip *strip, int rows, const enum ridge_dtype type) {
     switch (rows) {
         STREAM_COLUMNS(1)
         STREAM_COLUMNS(2)
@@ -198,6 +221,21 @@ SIMD_INLINE void stream(const struct strip *strip, int rows, const enum ridge_dt
         STREAM_COLUMNS(7)
     default:
         stream_columns(strip, type, MATMUL_FEW_ROWS);
+    }
+}
+
+/* More rows than the registers hold read B twice, from the cache the second time. */
+SIMD_INLINE void stream(const struct strip *strip, int rows, const enum ridge_dtype type) {
+    if (strip->b_column == 1) {
+        stream_rows(strip, rows, type);
+        return;
+    }
+    int first = rows <= MATMUL_FEW_ROWS ? rows : (rows + 1) / 2;
+    for (int row = 0; row < rows; row += first) {
+        struct strip part = *strip;
+        part.a += row * part.a_row;
+        part.sums += row * part.stride;
+        stream_few_rows(&part, MIN(first, rows - row), type);
     }
 }
 
