@@ -902,6 +902,54 @@ def expression(text, *operands):
     return device._made(function(text.encode(), _many(operands), len(operands)))
 
 
+class _CustomKernel(ctypes.Structure):
+    _fields_ = (
+        [(name, c_char_p) for name in "name portable cuda opencl metal glsl".split()]
+        + [("cpu", c_void_p), ("blocks", c_uint32), ("threads", c_uint32)]
+        + [("scalars", POINTER(c_int64)), ("scalar_count", c_uint)]
+        + [("flops", c_uint64), ("bytes", c_uint64)]
+    )
+
+
+def custom(
+    name,
+    inputs,
+    sizes,
+    blocks,
+    threads,
+    dtype="f32",
+    scalars=(),
+    cpu=None,
+    flops=0,
+    bytes=0,
+    **bodies
+):
+    """A kernel of one's own: see ridge_custom(). The bodies are portable, cuda, opencl, metal and
+    glsl; `cpu` is a C function of a library that ctypes has loaded."""
+    kernel = _CustomKernel(name=name.encode(), blocks=blocks, threads=threads, flops=flops)
+    kernel.bytes = bytes
+    for language, body in bodies.items():
+        if language not in ("portable", "cuda", "opencl", "metal", "glsl"):
+            raise TypeError("there is no language %s" % language)
+        setattr(kernel, language, body.encode())
+    kernel.cpu = ctypes.cast(cpu, c_void_p) if cpu is not None else None
+    kernel.scalars, kernel.scalar_count = _sizes(scalars), len(scalars)
+    function = _function(
+        "custom",
+        c_void_p,
+        POINTER(_CustomKernel),
+        POINTER(c_void_p),
+        c_uint,
+        c_int,
+        c_uint,
+        POINTER(c_int64),
+    )
+    device = inputs[0].device
+    device._use()
+    arguments = (_many(inputs), len(inputs), _dtype(dtype), len(sizes), _sizes(sizes))
+    return device._made(function(ctypes.byref(kernel), *arguments))
+
+
 def _joined(name, parts, axis):
     function = _function(name, c_void_p, POINTER(c_void_p), c_uint, c_int)
     device = parts[0].device

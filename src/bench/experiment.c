@@ -25,6 +25,7 @@
     X(tile_sweep)                                                                                  \
     X(pool)                                                                                        \
     X(transfers)                                                                                   \
+    X(llm)                                                                                         \
     X(rwkv)
 
 #define DECLARE(name) extern const struct experiment experiment_##name;

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/min_max.h"
 #include "bench/results/compare.h"
 #include "bench/print/print.h"
 #include "bench/print/print_parts.h"
@@ -46,11 +47,29 @@ static bool is_named(const struct device_names *devices, const char *name) {
     return false;
 }
 
+/* Every usable device of the machine, as a list. */
+static bool list_all(char *names, size_t size, struct status *status) {
+    struct ridge_device_info rows[NAMES_MAX];
+    size_t count = MIN(ridge_device_list(rows, NAMES_MAX), (size_t)NAMES_MAX), length = 0;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].usable && length + strlen(rows[i].name) + 2 < size)
+            length += (size_t)snprintf(names + length, size - length, "%s%s", length ? "," : "",
+                                       rows[i].name);
+    return length > 0 || status_fail(status, STATUS_UNSUPPORTED,
+                                     "no device can be used; 'ridge devices' gives the reasons");
+}
+
 bool bench_devices(const struct command_line *line, struct device_names *devices,
                    struct status *status) {
     const char *asked = command_value(line, "device");
+    char all[sizeof devices->text];
     unsigned count = 0;
     memset(devices, 0, sizeof *devices);
+    if (asked && strcmp(asked, "all") == 0) {
+        if (!list_all(all, sizeof all, status))
+            return false;
+        asked = all;
+    }
     if (!asked) {
         ridge_device *device = ridge_device_open(NULL);
         struct ridge_device_info info;
@@ -769,7 +788,7 @@ static int run_bench_command(const struct command_line *line) {
 }
 
 static const struct command_option options[] = {
-    {"device", 'd', "DEVICE[,DEVICE...]", "devices to run on: cpu, cuda, opencl:1, ..."},
+    {"device", 'd', "DEVICE[,DEVICE...]", "devices to run on: cpu, cuda, opencl:1, ..., or all"},
     {"dtype", 0, "TYPE[,TYPE...]", "f32, f16, bf16, q8_0, q4_k, for experiments that have types"},
     {"size", 0, "N[,N...]", "sizes instead of the defaults: 4096, 64K, 16Mi, 2^20"},
     {"batch", 0, "N[,N...]", "batch sizes instead of the defaults"},

@@ -100,7 +100,7 @@ struct counters_run {
     int64_t start; /* of the trace */
     char *folder;  /* temporary */
     char report[PATH_MAX], log[PATH_MAX];
-    int exit_status; /* of the program */
+    struct ncu_result result;
 };
 
 /* "TRACE -- COMMAND..." or "COMMAND..." */
@@ -157,7 +157,11 @@ static bool measure(struct counters_run *run, struct status *status) {
         command_message("counters  ncu runs each measured kernel several times and restores its "
                         "memory; kernels that wait for the host or other devices may hang "
                         "(--replay application avoids that)");
-    return ncu_run(&run->options, &run->exit_status, status);
+    if (!ncu_run(&run->options, &run->result, status))
+        return false;
+    if (run->result.problem[0])
+        command_message("counters  incomplete, ncu: %s", run->result.problem);
+    return true;
 }
 
 static bool write_trace(struct counters_run *run, const char *path, struct status *status) {
@@ -225,7 +229,7 @@ static int counters_main(const struct command_line *line) {
     if (ok && !command_flag(line, "quiet"))
         command_message("counters  %s", path);
     clean_up(&run);
-    return ok ? run.exit_status : command_fail(line, &status);
+    return ok ? run.result.exit_status : command_fail(line, &status);
 }
 
 static const struct command_option options[] = {

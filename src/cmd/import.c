@@ -93,7 +93,8 @@ static bool print_summary(const char *const *paths, unsigned count, const char *
 static int import_to(const struct command_line *line, const char *path) {
     unsigned count;
     const char *const *paths = command_arguments(line, &count);
-    struct import_options options = {.skip_invalid = command_flag(line, "skip-invalid")};
+    struct import_options options = {.skip_invalid = command_flag(line, "skip-invalid"),
+                                     .execution_trace = command_value(line, "execution-trace")};
     struct status status = {0};
     struct output output;
     uint64_t events = 0, drops = 0;
@@ -137,6 +138,8 @@ static const struct command_option options[] = {
     {"output", 'o', "FILE",
      "output file (default: the first FILE's name with .ridge, in the current folder)"},
     {"force", 'f', NULL, "replace the output if it exists"},
+    {"execution-trace", 0, "FILE",
+     "PyTorch's execution trace of the same run: shapes that the Kineto trace lacks"},
     {"skip-invalid", 0, NULL, "drop and count events with invalid times instead of failing"},
     {"quiet", 'q', NULL, "print nothing"},
     {0},

@@ -181,7 +181,8 @@ static int run_peaks(const struct command_line *line) {
 }
 
 static const struct command_option options[] = {
-    {"device", 'd', "DEVICE[,DEVICE...]", "devices: cpu, cuda, opencl:1 (default: the first GPU)"},
+    {"device", 'd', "DEVICE[,DEVICE...]",
+     "devices: cpu, cuda, opencl:1, or all (default: the first GPU)"},
     {"refresh", 0, NULL, "measure again instead of using cached results"},
     {"quick", 0, NULL, "take a few seconds, less precisely"},
     {"plot", 0, "FILE.svg", "draw the roofline, as SVG"},

@@ -276,7 +276,8 @@ const struct command command_record = {
         "On macOS the recorder is Apple's xctrace (--backend xctrace): Metal System Trace and Time "
         "Profiler, and with --memory Allocations. Its recording is imported at once; --keep keeps "
         "the .trace bundle. --duration then also ends the program.\n\n"
-        "On a machine with an AMD GPU and ROCm the recorder is rocprofv3 (--backend rocm): kernels, "
+        "On a machine with an AMD GPU and ROCm the recorder is rocprofv3 (--backend rocm): "
+        "kernels, "
         "copies, HIP calls and roctx ranges. The trace then has no CPU samples.\n\n"
         "At the end three lines on standard error report what was recorded, what was lost and what "
         "recording cost. 'ridge doctor' checks what can be recorded on this machine.",

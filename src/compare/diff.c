@@ -28,6 +28,8 @@ static void add_to_row(struct diff_row *row, unsigned at, const struct side *sid
                blocks = (double)entry->blocks / (double)entry->count;
         row->duration[at] = (row->duration[at] * row->count[at] + mean * count) / all;
         row->blocks[at] = (row->blocks[at] * row->count[at] + blocks * count) / all;
+        row->fastest[at] =
+            row->entries[at] > 1 ? MIN(row->fastest[at], entry->fastest) : entry->fastest;
     }
     row->count[at] = all;
     if (entry->time > *largest || row->entries[at] == 1) {

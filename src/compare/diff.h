@@ -36,6 +36,7 @@ struct diff_row {
     /* Of activities, in a unit. */
     double count[SIDES];
     double duration[SIDES];    /* mean of one launch */
+    int64_t fastest[SIDES];    /* the shortest launch; of rows of one name */
     double blocks[SIDES];      /* thread blocks of one launch; bytes of one copy */
     struct text shapes[SIDES]; /* inputs of the launching operator, as recorded; or empty */
     struct text types[SIDES];

@@ -107,29 +107,38 @@ static bool has_other_blocks(const struct diff *diff, const struct diff_row *row
            fabs(row->blocks[AFTER] / row->blocks[BEFORE] - 1) > 0.05;
 }
 
+/* Whether the row's kernel takes longer on the slower side only now and then: its fastest launches
+ * are about as fast as they were. */
+static bool is_slowed_at_times(const struct inquiry *of, const struct diff_row *row) {
+    unsigned slow = of->sign > 0 ? AFTER : BEFORE, fast = !slow;
+    return row->duration[slow] > 1.1 * row->duration[fast] &&
+           (double)row->fastest[slow] < 1.2 * (double)row->fastest[fast];
+}
+
 /* Processes that share a device get slices of its time: kernels take longer, short ones rarely, and
  * on average not by more than there are processes. */
 static struct reason by_sharing(const struct inquiry *of) {
     const struct diff *diff = of->diff;
-    int64_t slowed = 0, before = 0, after = 0;
+    int64_t slowed = 0;
+    double before = 0, after = 0;
     char ratio[FORMAT_SIZE];
     for (size_t i = 0; i < diff->row_count; i++) {
         const struct diff_row *row = &diff->rows[i];
         if (row->part != PART_BUSY || row->kind != ROW_BOTH || has_other_blocks(diff, row))
             continue;
-        slowed += row->by_duration * of->sign * 10 > row->time[BEFORE] ? row->time[BEFORE] : 0;
-        before += row->time[BEFORE];
-        after += row->time[AFTER];
+        slowed += is_slowed_at_times(of, row) ? row->time[BEFORE] : 0;
+        before += row->duration[BEFORE] * row->count[BEFORE];
+        after += row->duration[AFTER] * row->count[BEFORE];
     }
-    if (!is_shared_more(of) || slowed * 3 < before || before <= 0 || after <= 0 ||
-        (double)MAX(before, after) / (double)MIN(before, after) >
+    if (!is_shared_more(of) || (double)slowed * 3 < before || before <= 0 || after <= 0 ||
+        MAX(before, after) / MIN(before, after) >
             1.2 * MAX(diff->processes[BEFORE], diff->processes[AFTER]))
         return nothing();
     return because("processes",
                    "%.0f compute processes had the device open instead of %.0f, and the same "
                    "kernels take %s as long",
                    diff->processes[AFTER], diff->processes[BEFORE],
-                   format_ratio((double)after / (double)before, ratio));
+                   format_ratio(after / before, ratio));
 }
 
 static struct reason by_replacement(const struct diff_row *row) {
@@ -155,6 +164,26 @@ static struct reason by_presence(const struct diff_row *row) {
                    format_duration((int64_t)row->duration[at], time));
 }
 
+static bool has_other_shapes(const struct diff_row *row) {
+    return row->shapes[BEFORE].length && row->shapes[AFTER].length &&
+           !text_equal(row->shapes[BEFORE], row->shapes[AFTER]);
+}
+
+static struct reason by_row_shapes(const struct inquiry *of, const struct diff_row *row) {
+    char cut[NAME_SHOWN * 4 + 4], count[2][FORMAT_SIZE], dims[2][NAME_SHOWN * 4 + 4];
+    struct text name = shown(row->name[BEFORE], cut);
+    if (has_other_blocks(of->diff, row))
+        return because("shapes",
+                       "the shapes changed: %.*s has %s instead of %s thread blocks a launch",
+                       TEXT_ARGS(name), number(round(row->blocks[AFTER]), count[0]),
+                       number(round(row->blocks[BEFORE]), count[1]));
+    if (has_other_shapes(row))
+        return because("shapes", "the shapes changed: inputs of %.*s are %.*s instead of %.*s",
+                       TEXT_ARGS(name), TEXT_ARGS(shown(row->shapes[AFTER], dims[0])),
+                       TEXT_ARGS(shown(row->shapes[BEFORE], dims[1])));
+    return nothing();
+}
+
 /* One kernel on both sides, in numbers and in durations. */
 static struct reason by_kernel(const struct inquiry *of, const struct diff_row *row) {
     char cut[NAME_SHOWN * 4 + 4], count[2][FORMAT_SIZE], ratio[FORMAT_SIZE], time[2][FORMAT_SIZE];
@@ -166,18 +195,9 @@ static struct reason by_kernel(const struct inquiry *of, const struct diff_row *
     if (fabs(after - before) * row->count[AFTER] * 2 < (double)llabs(row->by_duration))
         return because("overlap", "%.*s overlaps with other kernels %s than before",
                        TEXT_ARGS(name), row->change < 0 ? "more" : "less");
-    if (has_other_blocks(of->diff, row))
-        return because("shapes",
-                       "the shapes changed: %.*s has %s instead of %s thread blocks a launch",
-                       TEXT_ARGS(name), number(round(row->blocks[AFTER]), count[0]),
-                       number(round(row->blocks[BEFORE]), count[1]));
-    if (row->shapes[BEFORE].length && row->shapes[AFTER].length &&
-        !text_equal(row->shapes[BEFORE], row->shapes[AFTER])) {
-        char dims[2][NAME_SHOWN * 4 + 4];
-        return because("shapes", "the shapes changed: inputs of %.*s are %.*s instead of %.*s",
-                       TEXT_ARGS(name), TEXT_ARGS(shown(row->shapes[AFTER], dims[0])),
-                       TEXT_ARGS(shown(row->shapes[BEFORE], dims[1])));
-    }
+    struct reason shapes = by_row_shapes(of, row);
+    if (shapes.key)
+        return shapes;
     return because("kernel", "%.*s takes %s instead of %s (%s %s)", TEXT_ARGS(name),
                    format_duration((int64_t)after, time[0]),
                    format_duration((int64_t)before, time[1]),
@@ -351,6 +371,16 @@ static struct reason by_copies(const struct inquiry *of) {
                    number(of->per[BEFORE][SIDE_COPIES_HTOD], count[1]));
 }
 
+static struct reason by_other_copies(const struct inquiry *of) {
+    char count[2][FORMAT_SIZE];
+    if (of->more[SIDE_COPIES_OTHER] * of->sign <= 0.4 ||
+        fabs(of->more[SIDE_COPIES_OTHER]) < fabs(of->more[SIDE_KERNELS]))
+        return nothing();
+    return because("copies", "there are %s instead of %s copies within the device",
+                   number(of->per[AFTER][SIDE_COPIES_OTHER], count[0]),
+                   number(of->per[BEFORE][SIDE_COPIES_OTHER], count[1]));
+}
+
 /* Frameworks wait for each copy from pageable memory: where there are as many more copies to the
  * device as synchronizations, the copies are what the program does differently. */
 static struct reason by_sync(const struct inquiry *of) {
@@ -479,6 +509,8 @@ static struct reason of_idle(const struct inquiry *of) {
     if (!reason.key)
         reason = by_copies(of);
     if (!reason.key)
+        reason = by_other_copies(of);
+    if (!reason.key)
         reason = by_launches(of);
     if (!reason.key)
         reason = by_tool(of);
@@ -509,11 +541,28 @@ static struct reason by_allocations(const struct inquiry *of) {
     return by_number(of, SIDE_ALLOCATIONS, "alloc");
 }
 
+/* Other inputs or thread blocks of kernels with most of the time. */
+static struct reason by_shapes(const struct inquiry *of) {
+    const struct diff_row *largest = NULL;
+    int64_t all = 0, other = 0;
+    for (size_t i = 0; i < of->diff->row_count; i++) {
+        const struct diff_row *row = &of->diff->rows[i];
+        if (row->part != PART_BUSY || row->kind != ROW_BOTH)
+            continue;
+        all += row->time[BEFORE];
+        if (!has_other_blocks(of->diff, row) && !has_other_shapes(row))
+            continue;
+        other += row->time[BEFORE];
+        largest = largest ? largest : row;
+    }
+    return largest && other * 2 > all ? by_row_shapes(of, largest) : nothing();
+}
+
 /* Something counted that changed, whatever it did to the time. */
 static struct reason notable(const struct inquiry *of) {
     static struct reason (*const rules[])(const struct inquiry *) = {
-        by_graph, by_compilations, by_allocations, by_memory_kind,
-        by_sync,  by_copies,       by_launches,    by_sharing};
+        by_graph,  by_compilations, by_allocations, by_memory_kind, by_sync,
+        by_copies, by_other_copies, by_launches,    by_shapes,      by_sharing};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         for (int sign = -1; sign <= 1; sign += 2) {
             struct inquiry as = *of;

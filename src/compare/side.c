@@ -333,9 +333,11 @@ static bool copy_entry(struct work_walk *walk, size_t row, uint32_t *entry, stru
 
 static void count_activity(struct work_walk *walk, size_t row, struct entry *entry) {
     const struct columns_activity *activity = &walk->side->report->model.trace->activity;
-    if (entry->count++ == 0)
+    int64_t duration = activity->duration[row];
+    if (entry->count == 0)
         entry->first_row = row;
-    entry->total += activity->duration[row];
+    entry->fastest = entry->count++ ? MIN(entry->fastest, duration) : duration;
+    entry->total += duration;
     if (activity->kind[row] != ACTIVITY_KERNEL) {
         entry->blocks +=
             activity->bytes && activity->bytes[row] != BYTES_UNKNOWN ? activity->bytes[row] : 0;

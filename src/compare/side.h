@@ -33,6 +33,7 @@ struct entry {
     /* Of activities, over the middle units; those that start in them. */
     uint64_t count;
     int64_t total;    /* durations, overlaps counted twice */
+    int64_t fastest;  /* the shortest duration */
     uint64_t blocks;  /* of kernels: thread blocks; of copies: bytes */
     uint64_t threads; /* of kernels: threads a block, summed */
     size_t first_row; /* the first activity of it */

@@ -37,8 +37,8 @@ static inline void pool_used(struct pool_block *block, unsigned queue) {
 /* `queue` used it last; that work need not be complete. */
 void pool_release(struct pool *pool, struct pool_block block, unsigned queue);
 
-/* Bytes that used and idle blocks may have together; 0: as many as the device has. Set it before the
- * first allocation. */
+/* Bytes that used and idle blocks may have together; 0: as many as the device has. Set it before
+ * the first allocation. */
 void pool_set_limit(struct pool *pool, uint64_t bytes);
 
 /* Bytes that a request of `bytes` occupies; 0 if no class is that large. */

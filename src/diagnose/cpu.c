@@ -538,13 +538,31 @@ static bool find_memory_alone(struct diagnosis *diagnosis) {
     return true;
 }
 
+/* So has a snapshot of the heap. */
+static bool find_heap_alone(struct diagnosis *diagnosis) {
+    const struct heap *heap = diagnosis->source->heap;
+    char size[FORMAT_SIZE];
+    if (!heap || !heap->is_sampled || heap->allocated == 0)
+        return false;
+    struct finding *finding = diagnose_add(diagnosis, FINDING_UNDECIDED, CONFIDENCE_LOW);
+    finding->decides = true;
+    diagnose_set_text(diagnosis, &finding->headline, "The recorded heap allocations sum to %s.",
+                      format_bytes(heap->allocated, size));
+    finding_summary(diagnosis, finding,
+                    "The trace has allocations and no kernels, calls or samples");
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                "See the lines that allocate: ridge report --section memory");
+    return true;
+}
+
 /* Without thread states: the top operator or the top sampled function. A device may have worked
  * unrecorded, so nothing is written about one unless the trace lists it. */
 static void find_profile(struct diagnosis *diagnosis) {
     const struct samples *samples = diagnosis->source->samples;
     const struct range_group *top = main_operator(diagnosis);
     bool listed = device_listed(diagnosis->trace), sampled = samples->function_count > 0;
-    if ((!top && !sampled && find_memory_alone(diagnosis)) || (!top && !listed && !sampled))
+    if ((!top && !sampled && (find_memory_alone(diagnosis) || find_heap_alone(diagnosis))) ||
+        (!top && !listed && !sampled))
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_ON_CPU,
                                            listed && !sampled ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);

@@ -107,7 +107,8 @@ void diagnose_compilation(struct diagnosis *diagnosis) {
 void diagnose_loading(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     char time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE], change[FROM_TO_SIZE];
-    if (20 * facts->loading_time < diagnosis->verdict->time)
+    /* in a run without steps most of it is start-up */
+    if ((diagnosis->source->step_count ? 20 : 3) * facts->loading_time < diagnosis->verdict->time)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_COMPILATION, CONFIDENCE_MEDIUM);
     finding_estimate(diagnosis, finding, MIN(facts->loading_time, facts->cause[CAUSE_LAUNCH]));

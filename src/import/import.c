@@ -23,7 +23,7 @@ static const struct importer *const importers[] = {
     &import_xplane,       &import_perfetto,  &import_perf_script,  &import_folded,
     &import_speedscope,   &import_rocprof,   &import_rocpd,        &import_ncu_report,
     &import_ncu_text,     &import_perf_data, &import_torch_memory, &import_pstats,
-    &import_rocprof_json, &import_proton,    &import_gecko,
+    &import_rocprof_json, &import_proton,    &import_gecko,        &import_tracemalloc,
 };
 enum { IMPORTERS = ARRAY_COUNT(importers) };
 

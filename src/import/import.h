@@ -15,7 +15,8 @@ struct import_options {
     /* Called when the import begins another long part of its work; NULL: not. */
     void (*progress)(void *context, const char *what);
     void *progress_context;
-    const char *command; /* of the recorded program, where it is known better; or NULL */
+    const char *execution_trace; /* of PyTorch, for the shapes that a Kineto trace lacks; or NULL */
+    const char *command;         /* of the recorded program, where it is known better; or NULL */
     /* Of a report of counters, only these are imported, at this time: those of another trace. */
     bool counters_only;
     int64_t counters_time;
@@ -44,7 +45,7 @@ struct importer {
 extern const struct importer import_kineto, import_nsys, import_xctrace, import_rpd, import_xplane,
     import_perfetto, import_perf_script, import_folded, import_speedscope, import_rocprof,
     import_rocpd, import_ncu_report, import_ncu_text, import_perf_data, import_torch_memory,
-    import_pstats, import_rocprof_json, import_proton, import_gecko;
+    import_pstats, import_rocprof_json, import_proton, import_gecko, import_tracemalloc;
 
 /* Opens a .ridge file in place, and any other trace through its importer and an unnamed temporary
  * file. */

@@ -5,32 +5,24 @@
  *   records: type, misc, size, content; the layout of a sample follows the attribute's sample_type
  *
  * Samples of the first event are read, and those of others counted, as of perf script. Files have
- * no symbols: functions are named where the mapped file is here, by its build id or its inode;
- * others are addresses in their files. Compressed records (zstd) are decompressed.
+ * no symbols: address_space.h names functions. Compressed records (zstd) are decompressed.
  *
  * The buffers of CPUs are written one after another, so a sample may come before the record of its
  * mapping: mappings are read in a first pass.
  *
  * Times are of perf's clock, which is CLOCK_MONOTONIC only after 'perf record -k mono'. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#ifdef __linux__
-#include <sys/sysmacros.h> /* major() */
-#endif
-#include <unistd.h>
 #include <zstd.h>
 
-#include "base/demangle.h"
-#include "base/elf.h"
 #include "base/format.h"
 #include "base/input.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/min_max.h"
-#include "base/search.h"
+#include "import/address_space.h"
 #include "import/profile.h"
 
 /* Of enum perf_event_type and of the perf tool. */
@@ -93,23 +85,6 @@ struct event {
     bool stamped; /* records other than samples end with the fields of a sample, too */
 };
 
-struct module {
-    uint32_t path; /* id in `strings` */
-    struct text name;
-    uint8_t build_id[ELF_BUILD_ID_MAX];
-    size_t build_id_length;
-    uint64_t device_major, device_minor, inode; /* without a build id */
-    struct elf elf;
-    bool tried, readable;
-};
-
-struct mapping {
-    uint64_t start, end, offset;
-    uint64_t pid;
-    uint64_t time; /* 0: unknown */
-    uint32_t module;
-};
-
 struct perf_data {
     struct profile profile;
     struct trace_writer *writer;
@@ -118,16 +93,10 @@ struct perf_data {
     struct event *events;
     size_t event_count, event_capacity;
     struct map event_of_id; /* 1 + index */
-    struct module *modules;
-    size_t module_count, module_capacity;
-    struct mapping *mappings; /* by process, then time, after the first pass */
-    size_t mapping_count, mapping_capacity;
-    struct intern strings; /* paths; ids are 1 + index of the module */
-    struct intern names;   /* of threads */
-    struct map commands;   /* tid -> id in `names` */
-    struct map parents;    /* pid -> pid of the process that forked it */
+    struct address_space space;
+    struct intern names; /* of threads */
+    struct map commands; /* tid -> id in `names` */
     bool first_pass;
-    int64_t written; /* the file, in seconds */
     ZSTD_DStream *decoder;
     struct buffer plain; /* decompressed records that are not complete */
     uint64_t samples, other_events, idle, lost, resolved, frames;
@@ -225,103 +194,7 @@ static size_t event_of(const struct perf_data *import, const unsigned char *at,
     return event && *event <= import->event_count ? (size_t)*event - 1 : 0;
 }
 
-/* ---- Mapped files ---- */
-
-/* The base name of a path; names such as "[vdso]" stay. */
-static struct text module_name(struct text path) {
-    size_t start = path.length;
-    if (text_starts(path, "//anon"))
-        return TEXT("[anon]");
-    while (path.length && path.data[0] == '/' && start > 0 && path.data[start - 1] != '/')
-        start--;
-    return start < path.length ? (struct text){path.data + start, path.length - start} : path;
-}
-
-static bool find_module(struct perf_data *import, struct text path, uint32_t *module,
-                        struct status *status) {
-    uint32_t id;
-    if (!intern_add(&import->strings, path.length ? path : TEXT("[unknown]"), &id, status) ||
-        !GROW(import->modules, &import->module_capacity, (size_t)id, status))
-        return false;
-    while (import->module_count < id) {
-        uint32_t path_id = (uint32_t)import->module_count + 1;
-        import->modules[import->module_count++] = (struct module){
-            .path = path_id, .name = module_name(intern_text(&import->strings, path_id))};
-    }
-    *module = id - 1;
-    return true;
-}
-
-static void set_build_id(struct module *module, const unsigned char *id, size_t length) {
-    module->build_id_length = MIN(length, (size_t)ELF_BUILD_ID_MAX);
-    memcpy(module->build_id, id, module->build_id_length);
-}
-
-static bool is_profiled_file(const struct perf_data *import, const struct module *module, int fd) {
-    struct stat info;
-    if (module->build_id_length)
-        return module->elf.build_id_length > 0 &&
-               memcmp(module->elf.build_id, module->build_id,
-                      MIN(module->build_id_length, module->elf.build_id_length)) == 0;
-    return module->inode && fstat(fd, &info) == 0 && info.st_ino == module->inode &&
-           major(info.st_dev) == module->device_major &&
-           minor(info.st_dev) == module->device_minor && info.st_mtime < import->written;
-}
-
-/* Reads the symbols of a mapped file, if it is the one that was profiled. */
-static void read_symbols(struct perf_data *import, struct module *module) {
-    struct text path = intern_text(&import->strings, module->path);
-    struct status ignored = {0};
-    struct elf_source source;
-    char name[4096];
-    module->tried = true;
-    if (path.length == 0 || path.data[0] != '/' || path.length >= sizeof name)
-        return;
-    snprintf(name, sizeof name, "%.*s", TEXT_ARGS(path));
-    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return;
-    module->readable = elf_source_file(&source, fd, &ignored) &&
-                       elf_read(&module->elf, &source, &ignored) &&
-                       is_profiled_file(import, module, fd);
-    close(fd);
-}
-
-static int by_process_and_time(const void *a, const void *b) {
-    const struct mapping *x = a, *y = b;
-    if (x->pid != y->pid)
-        return x->pid < y->pid ? -1 : 1;
-    return (x->time > y->time) - (x->time < y->time);
-}
-
-/* The first mapping of a process. */
-static size_t first_of(const struct perf_data *import, uint64_t pid) {
-    size_t first = 0;
-    PARTITION_POINT(first, import->mapping_count, i, import->mappings[i].pid < pid);
-    return first;
-}
-
-/* The mapping of an address at a time: the last before it, else the first. A process begins with
- * its parent's. */
-static const struct mapping *find_mapping(const struct perf_data *import, uint64_t pid,
-                                          uint64_t address, uint64_t time) {
-    enum { ANCESTORS_MAX = 16 };
-    const struct mapping *found = NULL;
-    for (unsigned i = 0; i < ANCESTORS_MAX && !found; i++) {
-        for (size_t k = first_of(import, pid);
-             k < import->mapping_count && import->mappings[k].pid == pid; k++) {
-            const struct mapping *mapping = &import->mappings[k];
-            if (address >= mapping->start && address < mapping->end &&
-                (!found || mapping->time <= time))
-                found = mapping;
-        }
-        const uint64_t *parent = map_find(&import->parents, pid);
-        if (!parent)
-            break;
-        pid = *parent;
-    }
-    return found;
-}
+/* ---- Processes and their files ---- */
 
 /* The time of a record other than a sample: among the fields at its end. */
 static uint64_t time_of(const struct perf_data *import, const struct bytes *record) {
@@ -337,12 +210,14 @@ static uint64_t time_of(const struct perf_data *import, const struct bytes *reco
     return take64(&at);
 }
 
-static void read_identity(struct bytes *bytes, uint16_t misc, struct module *file) {
+static void read_identity(struct bytes *bytes, uint16_t misc, struct file_identity *file) {
     if (misc & MISC_BUILD_ID) {
         size_t length = (size_t)take(bytes, 1);
         take(bytes, 3);
-        if (bytes->end - bytes->at >= MMAP_ID_BYTES)
-            set_build_id(file, bytes->at, MIN(length, (size_t)MMAP_ID_BYTES));
+        if (bytes->end - bytes->at >= MMAP_ID_BYTES) {
+            file->build_id_length = MIN(length, (size_t)MMAP_ID_BYTES);
+            memcpy(file->build_id, bytes->at, file->build_id_length);
+        }
         for (unsigned i = 0; i < MMAP_ID_BYTES; i++)
             take(bytes, 1);
     } else {
@@ -357,7 +232,7 @@ static void read_identity(struct bytes *bytes, uint16_t misc, struct module *fil
 static bool read_mapping(struct perf_data *import, struct bytes bytes, uint16_t misc, bool second,
                          struct status *status) {
     struct mapping mapping = {.time = time_of(import, &bytes)};
-    struct module identity = {0};
+    struct file_identity identity = {0};
     mapping.pid = take32(&bytes);
     take32(&bytes); /* tid */
     mapping.start = take64(&bytes);
@@ -366,26 +241,13 @@ static bool read_mapping(struct perf_data *import, struct bytes bytes, uint16_t 
     if (second)
         read_identity(&bytes, misc, &identity);
     struct text path = take_text(&bytes);
-    if (bytes.bad || __builtin_add_overflow(mapping.start, length, &mapping.end))
-        return true;
-    if (!find_module(import, path, &mapping.module, status) ||
-        !GROW(import->mappings, &import->mapping_capacity, import->mapping_count + 1, status))
-        return false;
-    struct module *module = &import->modules[mapping.module];
-    if (identity.build_id_length)
-        set_build_id(module, identity.build_id, identity.build_id_length);
-    if (identity.inode) {
-        module->device_major = identity.device_major;
-        module->device_minor = identity.device_minor;
-        module->inode = identity.inode;
-    }
-    import->mappings[import->mapping_count++] = mapping;
-    return true;
+    return bytes.bad || __builtin_add_overflow(mapping.start, length, &mapping.end) ||
+           address_space_map(&import->space, &mapping, path, &identity, status);
 }
 
 static bool read_fork(struct perf_data *import, struct bytes bytes, struct status *status) {
     uint32_t pid = take32(&bytes), parent = take32(&bytes);
-    return pid == parent || bytes.bad || map_set(&import->parents, pid, parent, status);
+    return bytes.bad || address_space_fork(&import->space, pid, parent, status);
 }
 
 static bool read_comm(struct perf_data *import, struct bytes bytes, struct status *status) {
@@ -410,11 +272,10 @@ static bool read_build_ids(struct perf_data *import, struct bytes bytes, struct 
         const unsigned char *id = rest.at + 4;
         rest.at += 4 + 24;
         size_t length = misc & (1 << 15) ? id[ID_BYTES] : ID_BYTES;
-        uint32_t module;
         struct text path = take_text(&rest);
-        if (!find_module(import, path, &module, status))
+        if (!address_space_build_id(&import->space, path, id, MIN(length, (size_t)ID_BYTES),
+                                    status))
             return false;
-        set_build_id(&import->modules[module], id, MIN(length, (size_t)ID_BYTES));
         bytes.at = entry + size;
     }
     return true;
@@ -429,34 +290,21 @@ struct raw_sample {
     uint64_t chain_length;
 };
 
-/* A frame of an address: the function of a file that is here, else the address in its file. */
+/* Functions of the kernel are addresses. */
 static uint32_t add_frame(struct perf_data *import, uint32_t parent, const struct raw_sample *raw,
                           uint64_t address, bool in_kernel, struct status *status) {
-    const struct mapping *mapping =
-        in_kernel ? NULL : find_mapping(import, raw->pid, address, raw->time);
-    struct module *module = mapping ? &import->modules[mapping->module] : NULL;
     struct buffer name = {0};
-    uint64_t in_file = address, start;
-    import->frames++;
-    if (module && !module->tried)
-        read_symbols(import, module);
-    if (mapping)
-        in_file = address - mapping->start + mapping->offset;
-    if (module && module->readable && elf_address(&module->elf, in_file, &in_file)) {
-        struct text function = elf_function_at(&module->elf, in_file, &start);
-        if (function.length && !demangle(function, &name))
-            buffer_text(&name, function);
-        import->resolved += function.length > 0;
-    }
-    if (name.length == 0)
-        buffer_printf(&name, "0x%llx", (unsigned long long)in_file);
+    struct text module = TEXT("[kernel]");
     uint32_t frame = 0;
+    import->frames++;
+    if (in_kernel)
+        buffer_printf(&name, "0x%llx", (unsigned long long)address);
+    else
+        import->resolved +=
+            address_space_find(&import->space, raw->pid, raw->time, address, &name, &module);
     if (buffer_ok(&name, status))
-        frame = profile_frame(&import->profile, parent, buffer_as_text(&name),
-                              in_kernel ? TEXT("[kernel]")
-                              : module  ? module->name
-                                        : TEXT(""),
-                              TEXT(""), 0, status);
+        frame = profile_frame(&import->profile, parent, buffer_as_text(&name), module, TEXT(""), 0,
+                              status);
     buffer_finish(&name);
     return frame;
 }
@@ -858,13 +706,11 @@ static bool read_file(struct perf_data *import, const char *path, struct status 
     struct section data;
     struct stat info;
     if (stat(path, &info) == 0)
-        import->written = info.st_mtime;
+        import->space.written = info.st_mtime;
     import->first_pass = true;
     if (!read_header(import, path, &data, status) || !read_pass(import, path, data, status))
         return false;
-    if (import->mapping_count)
-        qsort(import->mappings, import->mapping_count, sizeof *import->mappings,
-              by_process_and_time);
+    address_space_ready(&import->space);
     import->first_pass = false;
     return read_pass(import, path, data, status);
 }
@@ -921,16 +767,11 @@ static bool write_samples(struct perf_data *import, struct status *status) {
 }
 
 static void finish(struct perf_data *import) {
-    for (size_t i = 0; i < import->module_count; i++)
-        elf_finish(&import->modules[i].elf);
-    memory_free(import->modules);
-    memory_free(import->mappings);
+    address_space_finish(&import->space);
     memory_free(import->events);
     map_finish(&import->event_of_id);
     map_finish(&import->commands);
-    map_finish(&import->parents);
     intern_finish(&import->names);
-    intern_finish(&import->strings);
     buffer_finish(&import->plain);
     ZSTD_freeDStream(import->decoder);
     input_close(&import->input);

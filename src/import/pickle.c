@@ -202,11 +202,59 @@ static bool set_top(struct machine *machine, size_t count, bool marked, enum pic
     return above_mark(machine, &count) && append_top(machine, count, true, kind);
 }
 
+/* Classes without code that would run when an object is built. */
+static bool is_plain_class(struct text module, struct text name) {
+    return text_is(module, "tracemalloc") &&
+           (text_is(name, "Snapshot") || text_is(name, "_Traces"));
+}
+
 static bool refuse(struct machine *machine, unsigned char code) {
     return status_fail(machine->status, STATUS_INPUT,
                        "is a pickle that imports or calls Python code (instruction 0x%02x), not "
                        "plain data; ridge does not execute it",
                        code);
+}
+
+/* STACK_GLOBAL: a module and a name become a class. */
+static bool find_class(struct machine *machine, unsigned char code) {
+    if (machine->count < 2)
+        return damaged(machine);
+    const struct pickle_value *module = machine->stack[machine->count - 2];
+    const struct pickle_value *name = machine->stack[machine->count - 1];
+    if (!module || !name || module->kind != PICKLE_TEXT || name->kind != PICKLE_TEXT ||
+        !is_plain_class(module->text, name->text))
+        return refuse(machine, code);
+    machine->count -= 2;
+    return push_new(machine, PICKLE_CLASS, 0);
+}
+
+/* NEWOBJ: a class and its arguments, of which there are none, become an object. */
+static bool make_object(struct machine *machine, unsigned char code) {
+    if (machine->count < 2)
+        return damaged(machine);
+    const struct pickle_value *class = machine->stack[machine->count - 2];
+    const struct pickle_value *arguments = machine->stack[machine->count - 1];
+    if (!class || class->kind != PICKLE_CLASS || !arguments || arguments->kind != PICKLE_LIST ||
+        arguments->count > 0)
+        return refuse(machine, code);
+    machine->count -= 2;
+    return push_new(machine, PICKLE_DICT, 0);
+}
+
+/* BUILD: the state of an object is its members. */
+static bool set_state(struct machine *machine, unsigned char code) {
+    if (machine->count < 2)
+        return damaged(machine);
+    struct pickle_value *object = machine->stack[machine->count - 2];
+    const struct pickle_value *state = machine->stack[machine->count - 1];
+    if (!object || object->kind != PICKLE_DICT || !state || state->kind != PICKLE_DICT ||
+        object == state)
+        return refuse(machine, code);
+    for (size_t i = 0; i < state->count; i++)
+        if (!append(machine, object, state->items[i]))
+            return false;
+    machine->count--;
+    return true;
 }
 
 /* Instructions with an argument of a length, or an index: its bytes, and what is done. */
@@ -290,6 +338,12 @@ static bool step(struct machine *machine, unsigned char code) {
         return set_top(machine, 2, false, PICKLE_DICT);
     case 'u': /* SETITEMS */
         return set_top(machine, 0, true, PICKLE_DICT);
+    case 0x93: /* STACK_GLOBAL */
+        return find_class(machine, code);
+    case 0x81: /* NEWOBJ */
+        return make_object(machine, code);
+    case 'b': /* BUILD */
+        return set_state(machine, code);
     case 0x94: /* MEMOIZE */
         return remember(machine, machine->memo_count);
     case '0': /* POP */

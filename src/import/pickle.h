@@ -2,8 +2,9 @@
  *
  * A pickle is a program for a stack machine. Only the instructions that build dicts, lists, tuples,
  * texts, numbers, booleans and None are known: those that import or call something (GLOBAL, REDUCE,
- * BUILD, ...) are refused. Values are shared as in the file, so a small file stays small in memory.
- * They may share in cycles: a reader must bound its depth.
+ * ...) are refused. An object of one of a few classes that hold plain data (tracemalloc's) becomes
+ * the dict of its members; nothing is imported for it. Values are shared as in the file, so a small
+ * file stays small in memory. They may share in cycles: a reader must bound its depth.
  */
 #ifndef RIDGE_IMPORT_PICKLE_H
 #define RIDGE_IMPORT_PICKLE_H
@@ -20,7 +21,8 @@ enum pickle_kind {
     PICKLE_REAL,
     PICKLE_TEXT, /* and bytes */
     PICKLE_LIST, /* and tuples */
-    PICKLE_DICT  /* items are keys and values, one after the other */
+    PICKLE_DICT, /* items are keys and values, one after the other */
+    PICKLE_CLASS /* only while reading */
 };
 
 struct pickle_value {

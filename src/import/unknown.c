@@ -14,6 +14,11 @@
     "perf (perf.data, perf script), cProfile, Firefox Profiler, speedscope and folded stacks, "    \
     "Proton .hatchet, and PyTorch memory snapshots"
 
+#define MEMRAY                                                                                     \
+    "is a capture of memray, whose format changes with each of its versions; ridge record "        \
+    "--memory "                                                                                    \
+    "samples the heap of a Python program, and ridge reads tracemalloc's snapshots"
+
 struct signature {
     const char *bytes;
     size_t length, offset;
@@ -34,7 +39,9 @@ static const struct signature signatures[] = {
     STARTS("\xFD"
            "7zXZ",
            "is compressed with xz; unpack it with unxz first"),
+    {"memray", 6, 13, MEMRAY},
     STARTS("\x04\x22\x4D\x18", "is compressed with lz4; unpack it with unlz4 first"),
+    STARTS("memray", MEMRAY),
     STARTS("\x1F\x8B\x08", "is a gzip file inside a gzip file; unpack it once with gunzip first"),
     {"ustar", 5, 257, "is a tar archive; unpack it and pass the trace inside"},
     STARTS("\x7F"

@@ -181,7 +181,20 @@ static int program_status(struct text log, int wait_status) {
     return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }
 
-bool ncu_run(const struct ncu_options *options, int *exit_status, struct status *status) {
+/* The first error of a run that wrote a report. That the program failed is its own matter. */
+static void find_problem(struct text printed, struct ncu_result *result) {
+    static const char prefix[] = "==ERROR== ";
+    while (printed.length > 0) {
+        struct text line = text_split(&printed, '\n');
+        if (!text_starts(line, prefix) || text_find(line, "The application returned") >= 0)
+            continue;
+        line = (struct text){line.data + sizeof prefix - 1, line.length - (sizeof prefix - 1)};
+        text_printable(text_trim(line), result->problem, sizeof result->problem);
+        return;
+    }
+}
+
+bool ncu_run(const struct ncu_options *options, struct ncu_result *result, struct status *status) {
     struct buffer program = {0}, filter = {0}, log = {0};
     struct words words = {0};
     int wait_status = 0;
@@ -205,9 +218,11 @@ bool ncu_run(const struct ncu_options *options, int *exit_status, struct status 
         read_log(options->log, &log);
         buffer_byte(&log, 0);
         struct text printed = {log.data ? log.data : "", log.length ? log.length - 1 : 0};
-        *exit_status = program_status(printed, wait_status);
+        result->exit_status = program_status(printed, wait_status);
         ok = access(options->report, R_OK) == 0;
-        if (!ok)
+        if (ok)
+            find_problem(printed, result);
+        else
             ncu_explain(printed, status);
     }
     memory_free(words.list);

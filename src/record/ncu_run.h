@@ -25,9 +25,14 @@ struct ncu_options {
 /* In PATH, or where NVIDIA's installers put it. */
 bool ncu_is_installed(void);
 
-/* Waits for the program. *exit_status is its own, as a shell shows it. Fails with what ncu reported
- * and what to do about it; with STATUS_UNSUPPORTED where counters cannot be measured here. */
-bool ncu_run(const struct ncu_options *options, int *exit_status, struct status *status);
+struct ncu_result {
+    int exit_status;   /* of the program, as a shell shows it */
+    char problem[400]; /* why ncu did not measure all kernels, in its words; "" */
+};
+
+/* Waits for the program. Fails with what ncu reported and what to do about it; with
+ * STATUS_UNSUPPORTED where counters cannot be measured here. */
+bool ncu_run(const struct ncu_options *options, struct ncu_result *result, struct status *status);
 
 /* Turns ncu's messages into one sentence: what was refused, and what to do. `printed` is its log.
  */

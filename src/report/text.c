@@ -227,7 +227,7 @@ static void write_no_device(struct text_writer *writer) {
         text_line(writer, "\nNo device activity was recorded in this part of the run.");
     else if (trace->call.count + trace->range.count + trace->sample.count + trace->mark.count +
                  trace->counter.count + trace->memory.count + trace->state.count +
-                 trace_rows(trace, TABLE_METRIC) ==
+                 trace_rows(trace, TABLE_METRIC) + trace_rows(trace, TABLE_ALLOCATION) ==
              0)
         text_line(writer, "\nThe trace holds no events.");
     else if (trace->call.count ||

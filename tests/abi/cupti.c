@@ -223,6 +223,13 @@ MEMBER(cupti_call_data, context, CUpti_CallbackData, context)
 MEMBER(cupti_call_data, context_id, CUpti_CallbackData, contextUid)
 MEMBER(cupti_call_data, own, CUpti_CallbackData, correlationData)
 MEMBER(cupti_call_data, correlation, CUpti_CallbackData, correlationId)
+MEMBER(cupti_graph_data, graph, CUpti_GraphData, graph)
+MEMBER(cupti_graph_data, original_graph, CUpti_GraphData, originalGraph)
+MEMBER(cupti_graph_data, node, CUpti_GraphData, node)
+MEMBER(cupti_graph_data, original_node, CUpti_GraphData, originalNode)
+MEMBER(cupti_resource_data, context, CUpti_ResourceData, context)
+MEMBER(cupti_resource_data, handle, CUpti_ResourceData, resourceHandle)
+MEMBER(cupti_resource_data, described, CUpti_ResourceData, resourceDescriptor)
 
 /* The functions of one kind have the same parameters, whichever name they have. */
 #define ORDERS(stream_sync, event_sync, stream_wait, event_record, their_stream, their_event)      \

@@ -24,6 +24,9 @@ say "$RIDGE" bench fusion -d cpu -o taken.json
 say "$RIDGE" bench fusion -d cpu --peer numpy
 RIDGE_PYTHON=$PWD/no-python "$RIDGE" bench fusion -d cpu --quick --rounds 3 --peer torch > out 2> err
 echo "status $?"; wc -l < err | tr -d ' '; sed "s|$PWD||g" err | cut -c1-60
+echo "- all devices, of which there is one"
+OCL_ICD_VENDORS=$PWD/none VK_DRIVER_FILES=$PWD/none VK_ICD_FILENAMES=$PWD/none CUDA_VISIBLE_DEVICES= \
+    "$RIDGE" bench fusion -d all --quick --rounds 3 -q --format csv | grep -c 'cpu:0' | sed 's/^[1-9][0-9]*$/cpu/'
 echo "- formats"
 "$RIDGE" bench fusion -d cpu --quick --rounds 3 -q --format csv | head -n 1 | tr ',' '\n' | head -n 6
 "$RIDGE" bench fusion -d cpu --quick --rounds 3 -q --format md | grep -c '^| '

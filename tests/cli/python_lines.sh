@@ -176,6 +176,7 @@ import os, sys, time
 sys.path.insert(0, sys.argv[1])
 import lines
 turns = 0
+open("running", "w").close()
 while not os.path.exists("stop"):
     lines.go(lines.kernel, lines.line(), *lines.rest)
     time.sleep(0.001)
@@ -184,7 +185,7 @@ print("right" if lines.counter.value and turns > 10 else "wrong")
 EOF
 RIDGE_CUPTI=$PWD/lib/libcuda.so.1 LD_LIBRARY_PATH=$PWD/lib python3 running.py "$TESTS/fixtures" &
 program=$!
-sleep 0.5
+for i in $(seq 300); do [ -e running ] || sleep 0.1; done
 scope=$(cat /proc/sys/kernel/yama/ptrace_scope 2> /dev/null || echo 0)
 for i in 1 2 3; do
     [ "$scope" = 0 ] || [ "$(id -u)" = 0 ] || { echo 1,0 && continue; } # ptrace is restricted

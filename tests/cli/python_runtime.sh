@@ -70,6 +70,11 @@ try:
 except rt.Error as error:
     print(error.code)
 
+print(rt.expression("a * 2 + sigmoid(b) * 0", x, x).tolist() == (x * 2).tolist())
+try:
+    rt.custom("mine", [x], [2, 3], 1, 64, portable="ELEMENT(result, 0) = 1.0f;")
+except rt.Error as error:
+    print(error.code, "no code for the CPU" in str(error))
 with device.region() as region:
     (x @ x.T).tolist()
 print(region.kernels, region.copies, region.flops, region.seconds >= region.busy_seconds > 0)

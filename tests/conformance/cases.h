@@ -68,6 +68,7 @@ void check_attention(void);
 void check_indices(void);
 void check_convolutions(void);
 void check_decoding(void);
+void check_custom(void);
 void check_compiled(void);
 void check_random_graphs(void);
 void check_misuse(void);

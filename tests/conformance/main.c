@@ -21,7 +21,7 @@ static const struct {
     PART(matmul),         PART(layers),         PART(quantized),    PART(models),
     PART(attention),      PART(indices),        PART(convolutions), PART(decoding),
     PART(compiled),       PART(random_graphs),  PART(misuse),       PART(large),
-    PART(failing_memory), PART(gradients),      PART(training),
+    PART(failing_memory), PART(gradients),      PART(training),     PART(custom),
 };
 
 static bool read_arguments(int count, char **arguments, const char **device, const char **part) {

@@ -214,7 +214,8 @@ command -v pkg-config > /dev/null || {
     skip "pkg-config is not installed"
     finish
 }
-make -C "$root" BUILD="$build" PREFIX="$prefix" install > "$scratch/log" 2>&1 || {
+# The name by which it was built: dependencies on headers are known by it.
+make -C "$root" BUILD="${build#"$root"/}" PREFIX="$prefix" install > "$scratch/log" 2>&1 || {
     echo "FAILED tests/examples: make install"
     tail -n 20 "$scratch/log"
     failed=1

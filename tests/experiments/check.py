@@ -14,7 +14,7 @@ BYTES = {"f32": 4, "f16": 2, "bf16": 2}
 EXPERIMENTS = (
     "fusion memory-vs-compute elementwise reduction matmul layers lora lora-rank gated-mlp attention "
     "rmsnorm-linear quantization fused-ops training batch-scaling workgroup-sweep tile-sweep pool transfers "
-    "rwkv"
+    "llm rwkv"
 ).split()
 FINDINGS = {
     "fusion": ["speedup"],
@@ -29,6 +29,7 @@ FINDINGS = {
     "tile-sweep": ["best_tile"],
     "pool": ["saved", "reuse_rate"],
     "transfers": ["gain_to_device", "gain_to_host"],
+    "llm": ["prefill", "decode"],
     "rwkv": ["generation", "prompt"],
 }
 ROOF_ERROR = 2.0  # quick roofs, on machines that do other things meanwhile

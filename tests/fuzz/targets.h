@@ -41,6 +41,7 @@
     X(spool)                                                                                       \
     X(torch_memory)                                                                                \
     X(trace)                                                                                       \
+    X(tracemalloc)                                                                                 \
     X(unwind)                                                                                      \
     X(xctrace)                                                                                     \
     X(xplane)

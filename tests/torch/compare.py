@@ -589,6 +589,34 @@ def matmul(case):
 
 
 @operation
+def quantized(case):
+    """Products and rows of quantized weights against the weights as they dequantize, which
+    scripts/check-quants compares with gguf."""
+    own = case.random.choice(rt.DTYPES[5:])
+    dtype = case.dtype()
+    rows, outputs = case.random.choice((1, 2, 5, 8, 9, 20)), case.random.choice((1, 3, 8, 33, 70))
+    block = 32 if own in ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1") else 256
+    depth = block * case.random.choice((1, 2, 3, 5))
+    values = case.operand([outputs, depth], case.dtype(), low=-1, high=1)
+    weight = case.given(values).quantize(own)
+    wide = result(rt.dequantize(weight, "f32"))
+    if case.random.random() < 0.3:
+        index = case.operand(case.sizes(1, 3), "i32", low=0, high=outputs)
+        (made,) = case.run(lambda i: rt.embedding(weight, i), index)
+        return compare(made, F.embedding(index.long(), wide), 0, what="embedding " + own)
+    if own not in ("q8_0", "q4_k"):  # others are dequantized to the dtype of x
+        wide = result(rt.dequantize(weight, dtype))
+    x = case.operand([rows, depth], dtype)
+    activation = case.random.choice(sorted(ACTIVATIONS, key=str))
+    bias = case.operand([outputs], dtype)
+    (made,) = case.run(lambda x, b: rt.linear(x, weight, b, activation), x, bias)
+    expected = ACTIVATIONS[activation](F.linear(double(x), wide, double(bias)))
+    terms = F.linear(torch.full_like(double(x), 3.0), wide.abs()) + double(bias).abs() + 1
+    # the CPU rounds activations to int16: 2 ** -16 of the largest, 256 ulp of the terms
+    compare(made, expected, 256 + product_bound(depth), terms, what="linear %s %s %s" % (own, dtype, activation))
+
+
+@operation
 def mlp(case):
     dtype = case.dtype()
     rows, width, inner = (case.random.choice((1, 2, 5, 8, 16, 40)) for _ in range(3))

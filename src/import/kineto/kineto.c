@@ -541,7 +541,9 @@ bool kineto_import(const struct input *input, const struct import_options *optio
     event_keywords_init(&document->keywords);
     header_init(&document->header);
     rows_init(&document->rows, &document->scan, writer, options);
-    bool ok = read_document(document, status) && rows_ok(&document->rows, status) &&
+    bool ok = (!options->execution_trace ||
+               execution_trace_read(&document->rows.execution, options->execution_trace, status)) &&
+              read_document(document, status) && rows_ok(&document->rows, status) &&
               has_rows(document, status);
     if (ok) {
         write_source(document, writer);
@@ -559,9 +561,10 @@ bool kineto_import(const struct input *input, const struct import_options *optio
 /* Explains JSON of other profiling tools. */
 static bool explain_other_json(const struct import_source *source, struct status *status) {
     if (contains(source, "\"nodes\"") && contains(source, "\"schema\""))
-        return status_fail(status, STATUS_UNSUPPORTED,
-                           "is an execution graph (PyTorch or Chakra) without times; record a "
-                           "trace with torch.profiler's export_chrome_trace()");
+        return status_fail(
+            status, STATUS_UNSUPPORTED,
+            "is an execution graph (PyTorch or Chakra) without times; pass it with the "
+            "Kineto trace of the same run: ridge import TRACE --execution-trace FILE");
     return true;
 }
 

@@ -87,6 +87,7 @@ static const struct keyword argument_list[] = {
     {"shared memory", ARGUMENT_NUMBER, NUMBER_SHARED},
     {"graph id", ARGUMENT_NUMBER, NUMBER_GRAPH},
     {"Sequence number", ARGUMENT_NUMBER, NUMBER_SEQUENCE},
+    {"Record function id", ARGUMENT_NUMBER, NUMBER_RECORD_FUNCTION},
     {"wait_on_stream", ARGUMENT_NUMBER, NUMBER_WAIT_STREAM},
     {"wait_on_cuda_event_id", ARGUMENT_NUMBER, NUMBER_WAIT_EVENT},
     {"wait_on_cuda_event_record_corr_id", ARGUMENT_NUMBER, NUMBER_WAIT_RECORD},

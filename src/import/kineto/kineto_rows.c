@@ -247,6 +247,7 @@ void rows_finish(struct kineto_rows *rows) {
     buffer_finish(&rows->name_text);
     buffer_finish(&rows->meta_text);
     details_finish(&rows->details);
+    execution_trace_finish(&rows->execution);
 }
 
 struct text rows_text(struct kineto_rows *rows, const struct scan_string *string) {
@@ -451,6 +452,32 @@ static void add_host_range(struct kineto_rows *rows, const struct kineto_event *
     if (event->detail_count)
         row.detail = details_of_groups(&rows->details, event, DETAIL_INPUT | DETAIL_COLLECTIVE);
     trace_write_range(rows->writer, &row);
+}
+
+static bool has_shapes(const struct kineto_event *event) {
+    for (unsigned i = 0; i < event->detail_count; i++)
+        if (strcmp(detail_key(event->details[i].key), "Input Dims") == 0)
+            return true;
+    return false;
+}
+
+/* An operator without shapes, recorded without record_shapes, gets those of its node in the
+ * execution trace. */
+static void add_operator(struct kineto_rows *rows, const struct kineto_event *event) {
+    static const struct keyword dims = {"Input Dims", 0, DETAIL_INPUT},
+                                type = {"Input type", 0, DETAIL_INPUT};
+    struct text shapes, types;
+    struct kineto_event complete = *event;
+    if (rows->execution.nodes.count > 0 && event_has(event, NUMBER_RECORD_FUNCTION) &&
+        !has_shapes(event) && event->detail_count + 2 <= EVENT_DETAILS_MAX &&
+        execution_trace_find(&rows->execution, (uint64_t)event->numbers[NUMBER_RECORD_FUNCTION],
+                             &shapes, &types)) {
+        complete.details[complete.detail_count++] = (struct event_detail){&dims, shapes};
+        if (types.length)
+            complete.details[complete.detail_count++] = (struct event_detail){&type, types};
+        rows->shapes_added++;
+    }
+    add_host_range(rows, &complete, RANGE_OP);
 }
 
 static void add_gpu_annotation(struct kineto_rows *rows, const struct kineto_event *event) {
@@ -705,7 +732,7 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
         add_wait(rows, event);
         return;
     case CATEGORY_OP:
-        add_host_range(rows, event, RANGE_OP);
+        add_operator(rows, event);
         return;
     case CATEGORY_ANNOTATION:
         add_host_range(rows, event, RANGE_ANNOTATION);

@@ -5,6 +5,7 @@
 #include "import/import.h"
 #include "import/kineto/kineto_event.h"
 #include "import/kineto/kineto_entities.h"
+#include "import/kineto/kineto_execution.h"
 #include "import/kineto/kineto_onnx.h"
 #include "import/kineto/kineto_tensorflow.h"
 #include "import/kineto/kineto_unitrace.h"
@@ -42,6 +43,8 @@ struct kineto_rows {
     struct open_ranges open;
     struct tensorflow tensorflow;
     struct onnx onnx;
+    struct execution_trace execution; /* of the same run; empty: none */
+    uint64_t shapes_added;            /* operators that got theirs from it */
     struct details details;
     struct buffer name_text, meta_text;
     bool out_of_memory; /* a name is incomplete */

@@ -742,6 +742,12 @@ static bool holds_unread_events(uint32_t payload) {
     return payload == PROCESS_STATS || payload == SYS_STATS || payload == HEAP_GRAPH;
 }
 
+/* What read_state() reads. */
+static bool is_state(uint32_t payload) {
+    return payload == PACKET_INTERNED || payload == PACKET_DEFAULTS ||
+           payload == PACKET_CLOCK_SNAPSHOT || payload == PACKET_THREAD;
+}
+
 static bool read_payload(struct perfetto_import *import, struct perfetto_packet *packet,
                          const struct protobuf_field *field) {
     struct text bytes = protobuf_text(field);
@@ -768,6 +774,7 @@ static bool read_payload(struct perfetto_import *import, struct perfetto_packet 
         return read_compressed(import, bytes);
     default:
         import->unsupported += holds_unread_events(field->number);
+        import->unread += field->type == PROTOBUF_BYTES && !is_state(field->number);
         return true;
     }
 }
@@ -935,9 +942,9 @@ static bool perfetto_run(const struct import_source *source, const struct import
     import.samples.entities.writer = writer;
     bool ok = read_file(&import, &input) && perfetto_close_slices(&import) &&
               perfetto_system_end(&import);
-    if (ok && import.events == 0)
+    if (ok && import.events == 0 && import.unread > 0)
         ok = status_fail(status, STATUS_INPUT,
-                         "is a Perfetto trace without events that ridge reads: track events, GPU "
+                         "has no event that ridge reads from Perfetto traces: track events, GPU "
                          "stages and counters, the scheduler's switches, CPU samples");
     else if (ok)
         write_meta(&import);

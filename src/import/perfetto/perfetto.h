@@ -155,6 +155,7 @@ struct perfetto_import {
     struct status *status;
     uint64_t offset; /* of the current packet, for messages */
     uint64_t events;
+    uint64_t unread; /* payloads of kinds that are not read */
     struct intern texts;
     struct map sequence_by_id, track_by_uuid, clock_by_id;
     struct perfetto_sequence *sequences;

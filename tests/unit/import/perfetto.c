@@ -904,3 +904,26 @@ TEST(cpu_samples_have_interned_frames_and_the_median_interval) {
     CHECK_INT(trace->thread.tid[trace->sample.thread[0]], 41);
     trace_close(trace);
 }
+
+/* As ridge exports a trace without rows. */
+TEST(a_trace_of_tracks_alone_is_empty_and_one_of_other_payloads_is_refused) {
+    enum { SYSTEM_INFO = 45 };
+    struct buffer file = {0};
+    struct status status;
+    put_thread(&file, 9, 42, 43, "worker");
+    put_names(&file, 1, 1, "unused", true);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    CHECK_OK(trace, status);
+    if (trace)
+        CHECK_INT(trace->range.count + trace->mark.count, 0);
+    trace_close(trace);
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t info = protobuf_begin(&file, SYSTEM_INFO);
+    protobuf_put_integer(&file, 1, 1);
+    protobuf_end(&file, info);
+    end_packet(packet);
+    trace = open_bytes(&file, &(struct import_options){0}, &status);
+    CHECK(!trace && strstr(status.message, "without events that ridge reads"));
+    trace_close(trace);
+    buffer_finish(&file);
+}

@@ -419,3 +419,31 @@ TEST(copies_of_a_profile_are_told_by_their_names_and_memories) {
     CHECK(text_is(trace_meta(trace, META_HOST), "machine"));
     trace_close(trace);
 }
+
+static void put_line(struct buffer *plane, const char *name, uint64_t start, uint64_t duration) {
+    struct buffer line = line_of(name, start), event = event_of(9, 0, duration * 1000);
+    put_message(&line, 4, &event);
+    put_message(plane, 3, &line);
+}
+
+/* Modules contain ops, and asynchronous ops overlap them: only ops are work. */
+TEST(the_ops_of_a_tpu_are_its_work) {
+    struct status status;
+    struct buffer plane = plane_of("/device:TPU:1"), idle = plane_of("/device:TPU:2"), space = {0};
+    put_name(&plane, 4, 9, "fusion.7");
+    put_line(&plane, "XLA Modules", 1000, 500);
+    put_line(&plane, "XLA Ops", 1100, 300);
+    put_line(&plane, "Async XLA Ops", 1000, 900);
+    put_message(&space, 1, &plane);
+    put_message(&space, 1, &idle);
+    struct trace *trace = open_bytes(&space, false, &status);
+    CHECK_OK(trace, status);
+    REQUIRE(trace && trace_load(trace, TABLE_ACTIVITY, NULL, &status) &&
+            trace_load(trace, TABLE_RANGE, NULL, &status));
+    REQUIRE(trace->activity.count == 1 && trace->range.count == 2 && trace->device.count == 3);
+    CHECK_INT(trace->activity.start[0], 1100);
+    CHECK_INT(trace->activity.duration[0], 300);
+    CHECK_INT(trace->range.category[0], RANGE_DEVICE);
+    CHECK_INT(trace->range.category[1], RANGE_DEVICE);
+    trace_close(trace);
+}
