@@ -95,6 +95,8 @@ typedef uint32_t vk_flags;
     X(VK_ACCESS_TRANSFER_READ_BIT, 0x800)                                                          \
     X(VK_ACCESS_TRANSFER_WRITE_BIT, 0x1000)                                                        \
     X(VK_ACCESS_HOST_READ_BIT, 0x2000)                                                             \
+    X(VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 6)                                                        \
+    X(VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, 9)                                                \
     X(VK_PIPELINE_BIND_POINT_COMPUTE, 1)                                                           \
     X(VK_SHADER_STAGE_COMPUTE_BIT, 0x20)                                                           \
     X(VK_COMMAND_BUFFER_LEVEL_PRIMARY, 0)                                                          \
@@ -596,6 +598,61 @@ struct vk_compute_pipeline_create_info {
     vk_handle layout;
     vk_handle basePipelineHandle;
     int32_t basePipelineIndex;
+};
+struct vk_descriptor_buffer_info {
+    vk_handle buffer;
+    uint64_t offset;
+    uint64_t range;
+};
+struct vk_write_descriptor_set {
+    int32_t sType;
+    const void *pNext;
+    vk_handle dstSet;
+    uint32_t dstBinding;
+    uint32_t dstArrayElement;
+    uint32_t descriptorCount;
+    int32_t descriptorType;
+    const void *pImageInfo;
+    const struct vk_descriptor_buffer_info *pBufferInfo;
+    const void *pTexelBufferView;
+};
+struct vk_copy_descriptor_set {
+    int32_t sType;
+    const void *pNext;
+    vk_handle srcSet;
+    uint32_t srcBinding;
+    uint32_t srcArrayElement;
+    vk_handle dstSet;
+    uint32_t dstBinding;
+    uint32_t dstArrayElement;
+    uint32_t descriptorCount;
+};
+struct vk_descriptor_set_allocate_info {
+    int32_t sType;
+    const void *pNext;
+    vk_handle descriptorPool;
+    uint32_t descriptorSetCount;
+    const vk_handle *pSetLayouts;
+};
+struct vk_descriptor_update_template_entry {
+    uint32_t dstBinding;
+    uint32_t dstArrayElement;
+    uint32_t descriptorCount;
+    int32_t descriptorType;
+    size_t offset;
+    size_t stride;
+};
+struct vk_descriptor_update_template_create_info {
+    int32_t sType;
+    const void *pNext;
+    vk_flags flags;
+    uint32_t descriptorUpdateEntryCount;
+    const struct vk_descriptor_update_template_entry *pDescriptorUpdateEntries;
+    int32_t templateType;
+    vk_handle descriptorSetLayout;
+    int32_t pipelineBindPoint;
+    vk_handle pipelineLayout;
+    uint32_t set;
 };
 struct vk_debug_utils_label {
     int32_t sType;

@@ -138,6 +138,31 @@
     F(vkBindBufferMemory, NULL, vk_result, (vk_device, vk_handle, vk_handle, uint64_t))            \
     F(vkBindBufferMemory2, "vkBindBufferMemory2KHR", vk_result,                                    \
       (vk_device, uint32_t, const struct vk_bind_buffer_memory_info *))                            \
+    F(vkAllocateDescriptorSets, NULL, vk_result,                                                   \
+      (vk_device, const struct vk_descriptor_set_allocate_info *, vk_handle *))                    \
+    F(vkFreeDescriptorSets, NULL, vk_result, (vk_device, vk_handle, uint32_t, const vk_handle *))  \
+    F(vkResetDescriptorPool, NULL, vk_result, (vk_device, vk_handle, vk_flags))                    \
+    F(vkDestroyDescriptorPool, NULL, void, (vk_device, vk_handle, const void *))                   \
+    F(vkUpdateDescriptorSets, NULL, void,                                                          \
+      (vk_device, uint32_t, const struct vk_write_descriptor_set *, uint32_t,                      \
+       const struct vk_copy_descriptor_set *))                                                     \
+    F(vkCreateDescriptorUpdateTemplate, "vkCreateDescriptorUpdateTemplateKHR", vk_result,          \
+      (vk_device, const struct vk_descriptor_update_template_create_info *, const void *,          \
+       vk_handle *))                                                                               \
+    F(vkDestroyDescriptorUpdateTemplate, "vkDestroyDescriptorUpdateTemplateKHR", void,             \
+      (vk_device, vk_handle, const void *))                                                        \
+    F(vkUpdateDescriptorSetWithTemplate, "vkUpdateDescriptorSetWithTemplateKHR", void,             \
+      (vk_device, vk_handle, vk_handle, const void *))                                             \
+    F(vkCmdBindDescriptorSets, NULL, void,                                                         \
+      (vk_command_buffer, int32_t, vk_handle, uint32_t, uint32_t, const vk_handle *, uint32_t,     \
+       const uint32_t *))                                                                          \
+    F(vkCmdPushDescriptorSetKHR, "vkCmdPushDescriptorSet", void,                                   \
+      (vk_command_buffer, int32_t, vk_handle, uint32_t, uint32_t,                                  \
+       const struct vk_write_descriptor_set *))                                                    \
+    F(vkCmdPushDescriptorSetWithTemplateKHR, "vkCmdPushDescriptorSetWithTemplate", void,           \
+      (vk_command_buffer, vk_handle, vk_handle, uint32_t, const void *))                           \
+    F(vkCmdPushConstants, NULL, void,                                                              \
+      (vk_command_buffer, vk_handle, vk_flags, uint32_t, uint32_t, const void *))                  \
     F(vkCreateShaderModule, NULL, vk_result,                                                       \
       (vk_device, const struct vk_shader_module_create_info *, const void *, vk_handle *))         \
     F(vkDestroyShaderModule, NULL, void, (vk_device, vk_handle, const void *))                     \

@@ -122,8 +122,8 @@ bool kernel_is_f64(struct text name) {
 
 /* f32 products without matrix units, by name, and f64 products, which matrix units do no faster. */
 static bool is_plain_f32(struct text name) {
-    static const char *const plain[] = {"sgemm",  "scudnn",     "f32f32_f32f32",
-                                        "simt_s", "matmul_f32", NULL};
+    static const char *const plain[] = {
+        "sgemm", "scudnn", "f32f32_f32f32", "cf32cf32_f32f32", "simt_s", "matmul_f32", NULL};
     static const char *const units[] = {"tensorop", "tf32", "1688", "16816", "wgmma", NULL};
     return (kernel_is_f64(name) || has_any(name, plain)) && !has_any(name, units);
 }
@@ -138,8 +138,9 @@ enum kernel_class kernel_class(struct text name) {
     static const char *const solvers[] = {"sort",    "scan", "cumsum", "cumprod",
                                           "argsort", "topk", "radix",  NULL};
     static const char *const streaming_parts[] = {
-        "layernorm", "LayerNorm", "rmsnorm", "RMSNorm",     "batchnorm", "BatchNorm",
-        "groupnorm", "GroupNorm", "CatArr",  "elementwise", NULL};
+        "layernorm",  "LayerNorm",   "rmsnorm",   "RMSNorm", "batchnorm",
+        "BatchNorm",  "groupnorm",   "GroupNorm", "CatArr",  "elementwise",
+        "vector_fft", "regular_fft", NULL};
     static const char *const streaming[] = {
         "softmax", "soft_max", "norm",   "reduce",  "reduction", "index", "gather", "scatter",
         "copy",    "cpy",      "concat", "cat",     "embedding", "rope",  "pool",   "pooling",

@@ -61,6 +61,7 @@ static void add_limits(const struct gather *gather, size_t activity, struct kern
         sum->roof_time += duration;
     }
     sum->bound_time[work->bound[activity]] += duration;
+    sum->estimated |= work->source[activity] == WORK_SHADER;
 }
 
 static double a_second(double amount, int64_t ns) {

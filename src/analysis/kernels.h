@@ -29,6 +29,7 @@ struct kernel_limits {
     double roof;                    /* nanoseconds at the roof, */
     int64_t roof_time;              /* of kernels that took this long */
     int64_t bound_time[KERNEL_BOUNDS];
+    bool estimated; /* the work of some is an estimate */
 };
 /* Bytes and operations per second, operations per byte, fraction of the roof (at most 1); 0:
  * unknown. */

@@ -147,10 +147,12 @@ struct turn_finder {
     uint32_t loop;                    /* index + 1 */
     unsigned depth;                   /* of its frame in a path */
     struct path *before, *now, first; /* of the calls, and of the iteration's first */
-    uint32_t first_stack;
+    uint32_t first_stack;             /* of the iteration */
+    uint32_t usual_stack; /* of most calls in the loop, where these are the iterations; or 0 */
     uint32_t
-        repeated; /* with equal stacks: the name that begins an iteration when it comes again */
-    bool seen;    /* in this iteration */
+        repeated;     /* with equal stacks: the name that begins an iteration when it comes again */
+    uint64_t repeats; /* how often that name comes with its stack */
+    bool seen;        /* in this iteration */
 };
 
 enum step_kind { SAME_TURN, NEXT_TURN, REPEATED /* equal stacks */ };
@@ -234,6 +236,10 @@ static enum step_kind compare_below(const struct turn_finder *finder, unsigned d
     return is_repeated_inside(finder, depth - 1) ? SAME_TURN : NEXT_TURN;
 }
 
+static uint32_t repeated_stack(const struct turn_finder *finder) {
+    return finder->usual_stack ? finder->usual_stack : finder->first_stack;
+}
+
 static enum step_kind compare(const struct turn_finder *finder, uint32_t name) {
     unsigned depth = finder->depth;
     const struct path *a = finder->before, *b = finder->now;
@@ -242,7 +248,7 @@ static enum step_kind compare(const struct turn_finder *finder, uint32_t name) {
     if (depth < a->count && depth < b->count)
         return depth == finder->depth ? compare_own(finder, a->rows[depth], b->rows[depth])
                                       : compare_below(finder, depth);
-    if (b->rows[b->count - 1] != finder->first_stack || is_repeated_inside(finder, b->count - 1))
+    if (b->rows[b->count - 1] != repeated_stack(finder) || is_repeated_inside(finder, b->count - 1))
         return SAME_TURN;
     return name == finder->repeated && finder->seen ? REPEATED : SAME_TURN;
 }
@@ -327,25 +333,51 @@ static bool begin_turn(struct turn_finder *finder, struct loop_turns *turns, int
     return true;
 }
 
-/* Of the names among the calls with the stack of the loop's first call: the rarest that still comes
- * often, since an instruction may use one kernel several times, and the first iterations may also
- * load modules or allocate. */
+static bool is_in_loop(const struct turn_finder *finder, uint32_t stack) {
+    return is_inside(finder->loops, finder->loops->inner[stack], finder->loop);
+}
+
+/* The stack of the loop's first call. */
+static uint32_t first_stack(const struct turn_finder *finder, const struct timed_call *calls,
+                            size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t stack = finder->model->trace->call.stack[calls[i].call];
+        if (is_in_loop(finder, stack))
+            return stack;
+    }
+    return 0;
+}
+
+/* The stack of most calls in the loop; 0: there are none. */
+static bool find_usual(const struct turn_finder *finder, const struct timed_call *calls,
+                       size_t count, uint32_t *usual, struct status *status) {
+    const struct trace *trace = finder->model->trace;
+    uint64_t *counts = memory_allocate(trace->stack.count + 1, sizeof *counts, status);
+    *usual = 0;
+    for (size_t i = 0; counts && i < count; i++) {
+        uint32_t stack = trace->call.stack[calls[i].call];
+        if (is_in_loop(finder, stack) && ++counts[stack] > counts[*usual])
+            *usual = stack;
+    }
+    memory_free(counts);
+    return counts != NULL;
+}
+
+/* Of the names among the calls with that stack: the rarest that still comes often, since an
+ * instruction may use one kernel several times, and the first iterations may also load modules or
+ * allocate. */
 static bool find_repeated(struct turn_finder *finder, const struct timed_call *calls, size_t count,
-                          const uint32_t *names, struct status *status) {
+                          const uint32_t *names, uint32_t stack, struct status *status) {
     enum { OFTEN = 8 }; /* an eighth of the most frequent one */
     const struct trace *trace = finder->model->trace;
     uint64_t *counts = memory_allocate(trace->strings.count + 1, sizeof *counts, status);
     uint64_t most = 0, least = UINT64_MAX;
     if (!counts)
         return false;
-    uint32_t stack = 0;
     for (unsigned pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < count; i++) {
             uint32_t of_call = trace->call.stack[calls[i].call], name = names[calls[i].call];
-            if (!is_inside(finder->loops, finder->loops->inner[of_call], finder->loop))
-                continue;
-            stack = stack ? stack : of_call;
-            if (of_call != stack)
+            if (of_call != stack || !is_in_loop(finder, of_call))
                 continue;
             if (pass == 0) {
                 most = ++counts[name] > most ? counts[name] : most;
@@ -354,6 +386,7 @@ static bool find_repeated(struct turn_finder *finder, const struct timed_call *c
                 finder->repeated = name;
             }
         }
+    finder->repeats = least == UINT64_MAX ? 0 : least;
     memory_free(counts);
     return true;
 }
@@ -368,7 +401,7 @@ static bool walk_turns(struct turn_finder *finder, const struct timed_call *call
     turns->count = *jumps = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t call = calls[i].call, stack = model->trace->call.stack[call];
-        if (!is_inside(finder->loops, finder->loops->inner[stack], finder->loop)) {
+        if (!is_in_loop(finder, stack)) {
             if (turns->count && !left)
                 turns->list[turns->count - 1].end = calls[i].start;
             left = true;
@@ -384,7 +417,7 @@ static bool walk_turns(struct turn_finder *finder, const struct timed_call *call
             return false;
         turns->list[turns->count - 1].calls++;
         turns->list[turns->count - 1].hash += checksum64(&names[call], sizeof names[call]);
-        finder->seen |= stack == finder->first_stack && names[call] == finder->repeated;
+        finder->seen |= stack == repeated_stack(finder) && names[call] == finder->repeated;
         *jumps += !left && kind == NEXT_TURN;
         left = false;
         last_end = model_call_end(model, call);
@@ -395,15 +428,42 @@ static bool walk_turns(struct turn_finder *finder, const struct timed_call *call
     return true;
 }
 
+/* The first iterations of a compiled function go other ways than the later ones, which may all have
+ * one stack: then the loop seems to have a few iterations, and one of them nearly all calls. */
+static bool is_one_stack(const struct loop_turns *turns, uint64_t repeats) {
+    uint64_t largest = 0, all = 0;
+    for (size_t i = 0; i < turns->count; i++) {
+        all += turns->list[i].calls;
+        largest = turns->list[i].calls > largest ? turns->list[i].calls : largest;
+    }
+    return turns->count > 1 && 2 * largest > all && repeats >= 8 * turns->count;
+}
+
+static bool find_turns(struct turn_finder *finder, const struct timed_call *calls, size_t count,
+                       const uint32_t *names, struct loop_turns *turns, struct status *status) {
+    size_t jumps;
+    if (!find_repeated(finder, calls, count, names, first_stack(finder, calls, count), status) ||
+        !walk_turns(finder, calls, count, names, false, turns, &jumps, status))
+        return false;
+    if (jumps == 0 && !walk_turns(finder, calls, count, names, true, turns, &jumps, status))
+        return false;
+    uint32_t usual;
+    if (!find_usual(finder, calls, count, &usual, status) ||
+        !find_repeated(finder, calls, count, names, usual, status))
+        return false;
+    finder->usual_stack = usual;
+    return !is_one_stack(turns, finder->repeats) ||
+           walk_turns(finder, calls, count, names, true, turns, &jumps, status);
+}
+
 bool loops_turns(const struct model *model, const struct loops *loops, uint32_t index,
                  struct loop_turns *turns, struct status *status) {
     uint32_t thread = main_thread(model, loops, index + 1);
     *turns = (struct loop_turns){.thread = thread};
-    size_t count, jumps;
+    size_t count;
     struct turn_finder *finder = memory_allocate(1, sizeof *finder, status);
     struct path *paths = memory_allocate(2, sizeof *paths, status);
     struct timed_call *calls = thread_calls(model, thread, &count, status);
-    const uint32_t *names = loops->names;
     bool ok = finder && paths && calls;
     if (ok) {
         finder->before = &paths[0];
@@ -413,9 +473,7 @@ bool loops_turns(const struct model *model, const struct loops *loops, uint32_t 
         finder->loop = index + 1;
         read_path(model->trace, loops->list[index].caller, finder->now);
         finder->depth = finder->now->count;
-        ok = find_repeated(finder, calls, count, names, status) &&
-             walk_turns(finder, calls, count, names, false, turns, &jumps, status) &&
-             (jumps || walk_turns(finder, calls, count, names, true, turns, &jumps, status));
+        ok = find_turns(finder, calls, count, loops->names, turns, status);
     }
     memory_free(finder);
     memory_free(calls);

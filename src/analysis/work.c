@@ -6,8 +6,8 @@
  * The roof is the longer of the times that memory and arithmetic need for the work. A kernel near
  * it is bound by it. Otherwise the kernel is latency-bound if it is hardly longer than an empty
  * kernel or if its blocks leave much of the device idle; its work need not be known for that. A
- * kernel far from its roof that evaluates functions does more than is counted: its bound is
- * unknown. The rest is bound by whichever time is longer.
+ * kernel far from its roof that evaluates functions, or whose operations are unknown, does more
+ * than is counted: its bound is unknown. The rest is bound by whichever time is longer.
  */
 #include "analysis/work.h"
 
@@ -193,11 +193,21 @@ static void assign(const struct work_builder *work_builder, struct work *work) {
     }
 }
 
+/* Shapes of operators are in the details of their ranges. */
+static bool has_details(const struct columns_range *range) {
+    for (size_t i = 0; i < range->count; i++)
+        if (range->detail[i])
+            return true;
+    return false;
+}
+
 static bool from_operators(const struct model *model, const struct host *host,
                            struct kernel_traits *traits, struct work *work, struct status *status) {
     struct trace *trace = model->trace;
     struct work_builder work_builder = {.model = model, .traits = traits};
     bool ok = trace_load(trace, TABLE_RANGE, "detail", status);
+    if (ok && !has_details(&trace->range))
+        return true;
     work_builder.operator_of =
         memory_allocate(trace->call.count, sizeof *work_builder.operator_of, status);
     work_builder.ranges = memory_allocate(trace->range.count, sizeof *work_builder.ranges, status);
@@ -230,6 +240,8 @@ static enum device_limit unit_of_name(const struct kernel_traits *traits) {
 static bool from_trace(const struct model *model, struct kernel_traits *traits, struct work *work,
                        struct status *status) {
     struct trace *trace = model->trace;
+    enum work_source source =
+        text_is(trace_meta(trace, "vulkan.work"), "estimated") ? WORK_SHADER : WORK_TRACE;
     if (!trace_load(trace, TABLE_ACTIVITY, "flops", status))
         return false;
     for (size_t i = 0; i < trace->activity.count; i++) {
@@ -239,9 +251,11 @@ static bool from_trace(const struct model *model, struct kernel_traits *traits, 
             continue;
         work->bytes[i] = (double)bytes;
         work->flops[i] = (double)flops;
-        work->source[i] = WORK_TRACE;
+        work->source[i] = (uint8_t)source;
         work->arithmetic[i] =
-            (uint8_t)unit_of_name(kernel_traits(trace, trace->activity.name[i], traits));
+            source == WORK_SHADER
+                ? DEVICE_LIMIT_F32
+                : (uint8_t)unit_of_name(kernel_traits(trace, trace->activity.name[i], traits));
     }
     return true;
 }
@@ -442,7 +456,8 @@ static void classify_bound(const struct device *device, const struct columns_act
         return;
     work->roof_ns[row] = (float)(roof < duration ? roof : duration);
     work->bound[row] = (uint8_t)kind;
-    if (functions && roof < NEAR_ROOF * duration) {
+    bool uncounted = work->source[row] == WORK_SHADER && work->flops[row] <= 0;
+    if ((functions || uncounted) && roof < NEAR_ROOF * duration) {
         work->bound[row] = BOUND_UNKNOWN;
         work->roof_ns[row] = 0;
     }

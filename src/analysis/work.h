@@ -2,7 +2,8 @@
  * kind?
  *
  * In order of preference: the kernel's hardware counters, then what the trace records for the
- * kernel itself (ridge's own runtime), then what its framework operator means (aten::mm with its
+ * kernel itself (ridge's own runtime; of Vulkan shaders an estimate, in which operations may be
+ * missing), then what its framework operator means (aten::mm with its
  * input shapes and types), then what the launch of an element-wise kernel of PyTorch says: its
  * blocks cover the arrays, whose number and type are in its name, so the length is known to a
  * block. Otherwise it is unknown. If an operator launched several kernels, one of them gets the
@@ -22,7 +23,14 @@
 #include "analysis/kernel_counters.h"
 #include "analysis/limits.h"
 
-enum work_source { WORK_UNKNOWN, WORK_GEOMETRY, WORK_OPERATOR, WORK_TRACE, WORK_COUNTED };
+enum work_source {
+    WORK_UNKNOWN,
+    WORK_GEOMETRY,
+    WORK_OPERATOR,
+    WORK_SHADER, /* recorded, but an estimate */
+    WORK_TRACE,
+    WORK_COUNTED
+};
 enum kernel_bound { BOUND_UNKNOWN, BOUND_MEMORY, BOUND_COMPUTE, BOUND_LATENCY, KERNEL_BOUNDS };
 const char *kernel_bound_name(unsigned bound); /* "unknown", "memory", "compute", "latency" */
 

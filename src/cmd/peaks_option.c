@@ -9,12 +9,19 @@
 #include "base/memory.h"
 #include "bench/roofs/roof_cache.h"
 
-/* "opencl" of "opencl:0", and of "cpu:0", which is OpenCL's CPU in a recording; "" of others. */
+/* "opencl" of "opencl:0"; "" of others. */
 static void backend_of(struct text label, char backend[32]) {
     ptrdiff_t colon = text_find(label, ":");
     snprintf(backend, 32, "%.*s", colon > 0 ? (int)colon : 0, label.data);
-    if (strcmp(backend, "cpu") == 0)
-        snprintf(backend, 32, "opencl");
+}
+
+/* "cpu:0" is OpenCL's or Vulkan's CPU in a recording. */
+static bool find_kept(const char *backend, const char *description, const char *driver,
+                      struct roofs *roofs) {
+    if (backend && strcmp(backend, "cpu") == 0)
+        return roofs_cache_find("opencl", description, driver, roofs) ||
+               roofs_cache_find("vulkan", description, driver, roofs);
+    return roofs_cache_find(backend, description, driver, roofs);
 }
 
 static bool find(struct text label, struct text name, struct roofs *roofs) {
@@ -23,7 +30,7 @@ static bool find(struct text label, struct text name, struct roofs *roofs) {
         return false;
     backend_of(label, backend);
     snprintf(description, sizeof description, "%.*s", TEXT_ARGS(name));
-    return roofs_cache_find(*backend ? backend : NULL, description, NULL, roofs);
+    return find_kept(*backend ? backend : NULL, description, NULL, roofs);
 }
 
 bool peaks_option_find(const struct trace *trace, struct limits **given, struct status *status) {
@@ -55,6 +62,6 @@ void peaks_option_facts(const char *name, const char *label, record_fact *add, v
     char driver[64], backend[32];
     backend_of(text_of(label), backend);
     bool checks_driver = !*backend && read_driver(driver, sizeof driver);
-    if (roofs_cache_find(*backend ? backend : "cuda", name, checks_driver ? driver : NULL, &roofs))
+    if (find_kept(*backend ? backend : "cuda", name, checks_driver ? driver : NULL, &roofs))
         roofs_as_meta(&roofs, label, add, to);
 }

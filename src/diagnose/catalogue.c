@@ -17,7 +17,8 @@ struct mask {
 /* Of a row's clauses. */
 struct tally {
     double amount[CATALOGUE_CLAUSES];
-    double by_time, by_count; /* of the first clause: shares of the kernel time and number */
+    double by_time, by_count; /* of the first clause: shares of the kernel time and number, or of
+                                 the host's time where it is about code */
     bool excluded;
     uint32_t top; /* string id of the largest kernel */
     int64_t top_time;
@@ -30,17 +31,35 @@ struct matcher {
     struct mask *excludes;  /* by string id: rows that it rules out */
     bool *known;            /* by string id */
     struct mask *of_stack;  /* by row of trace->stack, callers included */
+    bool *backward;         /* by row of trace->stack: in the backward pass of PyTorch */
 };
 
+static bool has_part(struct text name, struct text part) {
+    for (size_t at = 0; at + part.length <= name.length; at++)
+        if (name.data[at] == part.data[0] && memcmp(name.data + at, part.data, part.length) == 0)
+            return true;
+    return false;
+}
+
+/* Takes the text up to the next `separator`; false at the end. */
+static bool next_part(struct text *rest, char separator, struct text *part) {
+    if (rest->length == 0)
+        return false;
+    const char *end = memchr(rest->data, separator, rest->length);
+    *part = (struct text){rest->data, end ? (size_t)(end - rest->data) : rest->length};
+    size_t used = part->length + (end != NULL);
+    *rest = (struct text){rest->data + used, rest->length - used};
+    return true;
+}
+
 static bool has_any(struct text name, const char *words) {
-    while (words && *words) {
-        const char *end = strchr(words, '|');
-        struct text word = {words, end ? (size_t)(end - words) : strlen(words)};
-        for (size_t at = 0; at + word.length <= name.length; at++)
-            if (name.data[at] == word.data[0] &&
-                memcmp(name.data + at, word.data, word.length) == 0)
-                return true;
-        words = end ? end + 1 : NULL;
+    struct text rest = words ? text_of(words) : (struct text){0}, word, part;
+    while (next_part(&rest, '|', &word)) {
+        bool all = true;
+        while (all && next_part(&word, '&', &part))
+            all = has_part(name, part);
+        if (all)
+            return true;
     }
     return false;
 }
@@ -159,7 +178,7 @@ static bool has_bit(const struct mask *mask, size_t row) {
 
 static const struct clause *code_clause(const struct pattern *row, unsigned *index) {
     for (unsigned c = 0; c < CATALOGUE_CLAUSES; c++)
-        if (row->all[c].where == CATALOGUE_CODE) {
+        if (row->all[c].where == CATALOGUE_CODE || row->all[c].where == CATALOGUE_CALLERS) {
             *index = c;
             return &row->all[c];
         }
@@ -184,7 +203,8 @@ static void look_up(struct matcher *matcher, uint32_t string) {
 }
 
 static void find_stacks(struct matcher *matcher) {
-    const struct columns_stack *stack = &matcher->diagnosis->trace->stack;
+    const struct trace *trace = matcher->diagnosis->trace;
+    const struct columns_stack *stack = &trace->stack;
     for (size_t i = 1; i < stack->count; i++) {
         const uint32_t strings[] = {stack->file[i], stack->function[i], stack->source[i]};
         for (unsigned s = 0; s < ARRAY_COUNT(strings); s++) {
@@ -192,14 +212,19 @@ static void find_stacks(struct matcher *matcher) {
             for (unsigned w = 0; w < MASK_WORDS; w++)
                 matcher->of_stack[i].bits[w] |= matcher->of_string[strings[s]].bits[w];
         }
+        matcher->backward[i] =
+            text_starts(trace_text(trace, stack->function[i]), "_engine_run_backward") ||
+            (stack->parent[i] < i && matcher->backward[stack->parent[i]]);
         for (unsigned w = 0; stack->parent[i] < i && w < MASK_WORDS; w++)
             matcher->of_stack[i].bits[w] |= matcher->of_stack[stack->parent[i]].bits[w];
     }
 }
 
-/* What a row's code has of the calls, of the device time and of the samples. */
+/* What the code of each row has of the calls, of the device time and of the samples. */
 struct code_sums {
-    double calls, device_time, samples;
+    double calls[CATALOGUE_ROWS_MAX], samples[CATALOGUE_ROWS_MAX];
+    double device[CATALOGUE_ROWS_MAX], forward[CATALOGUE_ROWS_MAX]; /* forward: not in backward */
+    double all_calls, all_samples, all_device, backward;
 };
 
 static void add_stack(const struct matcher *matcher, uint32_t stack, double amount, double *sums) {
@@ -228,78 +253,102 @@ static bool load_samples(struct diagnosis *diagnosis) {
     return ok;
 }
 
-static double sum_calls(struct matcher *matcher, double *sums) {
+static void sum_calls(struct matcher *matcher, struct code_sums *sums) {
     const struct trace *trace = matcher->diagnosis->trace;
     uint32_t last = 0;
-    double all = 0;
     for (size_t i = 0; i < trace->call.count; i++)
         if (is_judged_call(matcher, i)) {
-            all++;
-            add_stack(matcher, trace->call.stack[i], 1, sums);
+            sums->all_calls++;
+            add_stack(matcher, trace->call.stack[i], 1, sums->calls);
             if (trace->call.stack[i] != last)
                 exclude_by_stack(matcher, last = trace->call.stack[i]);
         }
-    return all;
 }
 
-static double sum_device_time(const struct matcher *matcher, double *sums) {
+static void sum_device_time(const struct matcher *matcher, struct code_sums *sums) {
     const struct diagnosis *diagnosis = matcher->diagnosis;
     const struct model *model = diagnosis->source->model;
     const struct diagnose_device *device = &diagnosis->source->devices[0];
     const struct columns_activity *activity = &diagnosis->trace->activity;
-    double all = 0;
-    for (size_t i = model->device_first[device->id]; i < model->device_first[device->id + 1]; i++)
-        if (selection_contains(device->selection, activity->start[i])) {
-            all += (double)activity->duration[i];
-            if (model->launch[i] != NO_ROW)
-                add_stack(matcher, diagnosis->trace->call.stack[model->launch[i]],
-                          (double)activity->duration[i], sums);
-        }
-    return all;
+    for (size_t i = model->device_first[device->id]; i < model->device_first[device->id + 1]; i++) {
+        if (!selection_contains(device->selection, activity->start[i]))
+            continue;
+        double time = (double)activity->duration[i];
+        uint32_t stack =
+            model->launch[i] != NO_ROW ? diagnosis->trace->call.stack[model->launch[i]] : 0;
+        sums->all_device += time;
+        add_stack(matcher, stack, time, sums->device);
+        if (matcher->backward[stack])
+            sums->backward += time;
+        else
+            add_stack(matcher, stack, time, sums->forward);
+    }
 }
 
 /* Of threads that call the API. */
-static double sum_samples(const struct matcher *matcher, double *sums) {
+static void sum_samples(struct matcher *matcher, struct code_sums *sums) {
     const struct diagnosis *diagnosis = matcher->diagnosis;
     const struct columns_sample *sample = &diagnosis->trace->sample;
     const size_t *calls = diagnosis->source->model->thread_calls;
-    double all = 0;
+    uint32_t last = 0;
     for (size_t i = 0; i < sample->count; i++) {
         uint32_t thread = sample->thread[i];
         if (sample->time[i] < diagnosis->facts.host_start ||
             sample->time[i] >= diagnosis->facts.host_end || calls[thread] == calls[thread + 1])
             continue;
-        all++;
-        add_stack(matcher, sample->stack[i], 1, sums);
+        sums->all_samples++;
+        add_stack(matcher, sample->stack[i], 1, sums->samples);
+        if (sample->stack[i] != last)
+            exclude_by_stack(matcher, last = sample->stack[i]);
     }
-    return all;
+}
+
+static double part_of(double part, double all) {
+    return all > 0 ? part / all : 0;
 }
 
 static double largest(double a, double b, double c) {
     return a > b ? (a > c ? a : c) : b > c ? b : c;
 }
 
+/* Kernels of the backward pass have no line of the forward pass: they are taken to be divided like
+ * the kernels of the forward pass. */
+static double device_share(const struct code_sums *sums, size_t row) {
+    double share = part_of(sums->device[row], sums->all_device);
+    double backward = part_of(sums->backward, sums->all_device);
+    double of_forward = part_of(sums->forward[row], sums->all_device - sums->backward);
+    return share + of_forward * backward < 1 ? share + of_forward * backward : 1;
+}
+
+static void match_row(struct matcher *matcher, const struct code_sums *sums, size_t row,
+                      unsigned clause) {
+    struct tally *tally = &matcher->tallies[row];
+    size_t steps = matcher->diagnosis->source->step_count;
+    double of_calls = part_of(sums->calls[row], sums->all_calls);
+    double of_samples = part_of(sums->samples[row], sums->all_samples);
+    if (catalogue_rows[row].all[clause].where == CATALOGUE_CALLERS)
+        tally->amount[clause] = sums->calls[row] / (double)(steps ? steps : 1);
+    else
+        tally->amount[clause] =
+            largest(of_calls, part_of(sums->device[row], sums->all_device), of_samples);
+    if (clause == 0) {
+        tally->by_time = device_share(sums, row);
+        tally->by_count = of_calls > of_samples ? of_calls : of_samples;
+    }
+}
+
 static void match_code(struct matcher *matcher) {
-    double calls[CATALOGUE_ROWS_MAX] = {0}, device[CATALOGUE_ROWS_MAX] = {0};
-    double samples[CATALOGUE_ROWS_MAX] = {0};
+    struct code_sums sums = {0};
     unsigned clause = 0;
     if (!load_samples(matcher->diagnosis))
         return;
     find_stacks(matcher);
-    double all_calls = sum_calls(matcher, calls), all_device = sum_device_time(matcher, device);
-    double all_samples = sum_samples(matcher, samples);
+    sum_calls(matcher, &sums);
+    sum_device_time(matcher, &sums);
+    sum_samples(matcher, &sums);
     for (size_t i = 0; i < catalogue_row_count; i++)
-        if (code_clause(&catalogue_rows[i], &clause)) {
-            struct tally *tally = &matcher->tallies[i];
-            double of_calls = all_calls > 0 ? calls[i] / all_calls : 0;
-            double of_device = all_device > 0 ? device[i] / all_device : 0;
-            double of_samples = all_samples > 0 ? samples[i] / all_samples : 0;
-            tally->amount[clause] = largest(of_calls, of_device, of_samples);
-            if (clause == 0) {
-                tally->by_time = of_device;
-                tally->by_count = of_calls;
-            }
-        }
+        if (code_clause(&catalogue_rows[i], &clause))
+            match_row(matcher, &sums, i, clause);
 }
 
 /* ---- findings ---- */
@@ -438,8 +487,9 @@ static bool prepare(struct matcher *matcher) {
     matcher->excludes = memory_allocate(strings, sizeof *matcher->excludes, status);
     matcher->known = memory_allocate(strings, sizeof *matcher->known, status);
     matcher->of_stack = memory_allocate(trace->stack.count, sizeof *matcher->of_stack, status);
+    matcher->backward = memory_allocate(trace->stack.count, sizeof *matcher->backward, status);
     return matcher->tallies && matcher->of_string && matcher->excludes && matcher->known &&
-           matcher->of_stack && match_kernels(matcher) && match_calls(matcher);
+           matcher->of_stack && matcher->backward && match_kernels(matcher) && match_calls(matcher);
 }
 
 static void forget(struct matcher *matcher) {
@@ -448,6 +498,7 @@ static void forget(struct matcher *matcher) {
     memory_free(matcher->excludes);
     memory_free(matcher->known);
     memory_free(matcher->of_stack);
+    memory_free(matcher->backward);
 }
 
 static double order_of(const struct matcher *matcher, size_t row) {

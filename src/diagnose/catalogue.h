@@ -14,6 +14,7 @@ enum catalogue_where {
     CATALOGUE_LAUNCHES,  /* names of kernels: share of the number of kernels */
     CATALOGUE_OPERATORS, /* names of ranges: share of the judged time */
     CATALOGUE_CALLS,     /* names of API calls: number in each step */
+    CATALOGUE_CALLERS,   /* files, functions and lines of stacks: their API calls in each step */
     CATALOGUE_CODE,      /* files, functions and lines of stacks: share of the calls, of the device
                             time that they launch or of the samples of their threads, whichever is
                             largest */
@@ -21,7 +22,7 @@ enum catalogue_where {
 
 struct clause {
     enum catalogue_where where;
-    const char *words; /* parts of names: "nchwToNhwc|nhwcToNchw" */
+    const char *words; /* parts of names: "nchwToNhwc|nhwcToNchw"; "a&b": both in one name */
     double min;
 };
 
@@ -46,6 +47,6 @@ struct pattern {
 
 extern const struct pattern catalogue_rows[];
 extern const size_t catalogue_row_count;
-enum { CATALOGUE_ROWS_MAX = 128 };
+enum { CATALOGUE_ROWS_MAX = 192 };
 
 #endif

@@ -21,6 +21,8 @@
     { CATALOGUE_OPERATORS, words, min }
 #define CALLS(words, min)                                                                          \
     { CATALOGUE_CALLS, words, min }
+#define CALLERS(words, min)                                                                        \
+    { CATALOGUE_CALLERS, words, min }
 #define CODE(words, min)                                                                           \
     { CATALOGUE_CODE, words, min }
 
@@ -33,23 +35,77 @@
 
 const struct pattern catalogue_rows[] = {
     /* kernels that move memory */
+    {TORCH, .all = {KERNELS("fprop|dgrad|wgrad|winograd|convolve|fft2d_", 0.4)}, .belongs = KERNEL,
+     SETTING,
+     .words = "Let cuDNN time its algorithms and keep the fastest "
+              "(torch.backends.cudnn.benchmark = True)",
+     .where = "fixed shapes; every new shape is timed again"},
+    {TORCH, .all = {KERNELS("RadixSort|radixSort|bitonicSort|SegmentedSort|MergeSort", 0.25)},
+     .belongs = MEMORY | ON(LATENCY_BOUND), .if_none = FINDING_MEMORY_BOUND, LINES,
+     .what = "kernels that sort",
+     .words = "Sort less: torch.topk for the largest values, torch.kthvalue or torch.histc for "
+              "quantiles; keep the order where it does not change"},
+    {TORCH,
+     .all = {KERNELS("RadixSort|radixSort|bitonicSort|SegmentedSort|MergeSort", 0.25),
+             CODE("sort(&[:|sort(&[..., :", 0.1)},
+     .belongs = MEMORY | ON(LATENCY_BOUND), .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 0.8,
+     .what = "kernels that sort whole rows",
+     .words = "Use torch.topk where only the first values of the order are used"},
+    {TORCH, .all = {KERNELS("tensor_kernel_scan|DeviceScan", 0.3)},
+     .belongs = MEMORY | ON(LATENCY_BOUND), .if_none = FINDING_MEMORY_BOUND, LINES,
+     .what = "cumulative sums",
+     .words = "Scan along the last, contiguous dimension (transpose once, before the loop), or "
+              "replace cumulative sums by a product with a triangular matrix where rows are short"},
+    {ANY, .all = {KERNELS("cupy_sum|cupy_max|cupy_min|cupy_mean|cupy_argm|cupy_prod", 0.3)},
+     .belongs = MEMORY | ON(LATENCY_BOUND) | ON(SMALL_GRID), SETTING,
+     .words = "Reduce with CUB (CUPY_ACCELERATORS=cub)", .where = "CuPy 8; contiguous axes"},
+    {ANY, .all = {KERNELS("cupy_&float64", 0.4)}, .belongs = KERNEL, LINES,
+     .words = "Compute in float32 (dtype=cupy.float32): NumPy and CuPy use float64 by default, "
+              "which is twice the bytes",
+     .where = "not where the accuracy of float64 is needed"},
+    {ANY, .all = {KERNELS("bluestein|Bluestein", 0.1)}, .belongs = KERNEL,
+     .if_none = FINDING_MEMORY_BOUND, LINES,
+     .what = "Fourier transforms of sizes with large primes",
+     .words = "Pad the transforms to sizes with the factors 2, 3, 5 and 7 "
+              "(scipy.fft.next_fast_len)"},
     {TORCH,
      .all = {KERNELS("elementwise_kernel|reduce_kernel", 0.6), KERNELS("elementwise_kernel", 0.4)},
      .unless = "gemm|nvjet|fprop|_scatter_gather|FillFunctor|index_kernel", .belongs = MEMORY,
      LINES, .saves = 0.85, .chain = true,
      .words = "Fuse the chain with torch.compile, so that its intermediates stay in registers",
      .where = "PyTorch 2.0; not for shapes that change in every step"},
+    {TORCH, .all = {KERNELS("elementwise_kernel|reduce_kernel", 0.75)}, .unless = "index_kernel",
+     .belongs = MEMORY, LINES, .saves = 0.85, .chain = true,
+     .words = "Fuse the chain with torch.compile, or use an operator that does all of it "
+              "(torch.nn.functional.cross_entropy, layer_norm, gelu)",
+     .where = "PyTorch 2.0; not for shapes that change in every step"},
     {TORCH, .all = {KERNELS("FillFunctor", 0.15)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, SETTING, .what = "kernels that fill tensors",
      .words = "Do not fill what is overwritten: zero_grad(set_to_none=True), torch.empty instead "
               "of torch.zeros",
      .where = "set_to_none is the default since PyTorch 2.0"},
+    {TORCH, .all = {KERNELS("ZeroFunctor|FillFunctor", 0.03), CODE("zero_grad(", 0.01)},
+     .belongs = MEMORY | ISSUE, .if_none = FINDING_MEMORY_BOUND, SETTING, .saves = 3.5,
+     .what = "kernels that set gradients to zero",
+     .words = "Drop gradients instead of clearing them (zero_grad(set_to_none=True)): the backward "
+              "pass then writes them instead of adding to zeros",
+     .where = "the default since PyTorch 2.0; not where gradients of several passes are added"},
     {TORCH, .all = {KERNELS("direct_copy_kernel", 0.25)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, LINES, .what = "kernels that copy tensors",
      .words = "Avoid copies between layouts and types (.contiguous(), .to(dtype), reshape of a "
               "transposed tensor) in the loop"},
+    {TORCH,
+     .all = {KERNELS("direct_copy_kernel", 0.15),
+             CODE("repeat_interleave(|.repeat(|repeat_kv(|.tile(", 0.1)},
+     .belongs = MEMORY, .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 0.95,
+     .what = "kernels that repeat tensors",
+     .words = "Use expand() and broadcasting instead of repeat(); scaled_dot_product_attention "
+              "takes keys and values of fewer heads as they are (enable_gqa=True)",
+     .where = "enable_gqa: PyTorch 2.5"},
+    {TORCH, .all = {CODE("deepcopy(", 0.05)}, .belongs = MEMORY | ISSUE | ON(ALLOCATION), LINES,
+     .words = "Copy into tensors that exist (torch._foreach_copy_) instead of copy.deepcopy()"},
     {TORCH, .all = {KERNELS("bfloat16_copy_kernel|float16_copy_kernel|LoadWithCast", 0.1)},
-     .belongs = MEMORY, LINES,
+     .belongs = MEMORY, LINES, .saves = 0.9,
      .words = "Convert types once, outside the loop: tensors of one type need no kernel to convert "
               "them"},
     {TORCH, .all = {KERNELS("CatArrayBatchedCopy", 0.2)}, .belongs = MEMORY,
@@ -111,6 +167,16 @@ const struct pattern catalogue_rows[] = {
      .words = "Load the model with attn_implementation=\"sdpa\" "
               "(torch.nn.functional.scaled_dot_product_attention) instead of \"eager\"",
      .where = "transformers 4.36; not with output_attentions=True"},
+    {TORCH, .all = {CODE("multi_head_attention_forward", 0.1), KERNELS("oftmax|oftMax", 0.05)},
+     .unless = "flash|sdpa|fmha", .belongs = MEMORY | LAUNCH, SETTING,
+     .words = "Call nn.MultiheadAttention with need_weights=False: only then does it use "
+              "scaled_dot_product_attention",
+     .where = "PyTorch 2.0"},
+    {TORCH, .all = {KERNELS("fmha_cutlass", 0.1), CODE("attn_mask=|attention_mask|_mask)", 0.05)},
+     .belongs = KERNEL, LINES,
+     .words = "Pass is_causal=True instead of a mask, or a mask as a block mask of "
+              "flex_attention: flash attention takes no mask tensor",
+     .where = "flex_attention: PyTorch 2.5"},
     {TORCH, .all = {KERNELS("nchwToNhwc|nhwcToNchw", 0.08)}, .belongs = MEMORY,
      .if_none = FINDING_MEMORY_BOUND, LINES, .saves = 1.2,
      .what = "layout conversions around convolutions",
@@ -134,6 +200,16 @@ const struct pattern catalogue_rows[] = {
      .belongs = KERNEL, SETTING,
      .words = "Convolve on tensor cores: torch.backends.cudnn.allow_tf32 = True with channels a "
               "multiple of 4, or torch.autocast with bfloat16"},
+    {TORCH, .all = {KERNELS("conv_depthwise", 0.2)}, .belongs = KERNEL,
+     .if_none = FINDING_MEMORY_BOUND, LINES, .what = "depthwise convolutions of PyTorch itself",
+     .words = "Run depthwise convolutions in channels_last and bf16, for which cuDNN has kernels"},
+    {ANY,
+     .all = {KERNELS(
+         "gemm&align1>|gemm&align1E|gemm&align1_|gemm&align2>|gemm&align2E|gemm&align2_", 0.2)},
+     .belongs = KERNEL, .if_none = FINDING_COMPUTE_BOUND, LINES, .saves = 0.82,
+     .what = "matrix products of unaligned rows",
+     .words = "Pad sizes to a multiple of 8 in f16 and bf16, of 4 in tf32 (a vocabulary of 50257 "
+              "to 50304): rows that do not start at 16 bytes need slower kernels"},
     {TORCH, .all = {KERNELS("fmha_cutlassF_f32|fmha_cutlassB_f32", 0.08)}, .belongs = KERNEL,
      SETTING,
      .words =
@@ -142,6 +218,20 @@ const struct pattern catalogue_rows[] = {
     {TORCH, .all = {KERNELS("gemm_f64|dgemm", 0.3)}, .belongs = KERNEL, SETTING,
      .words = "Check where f64 comes from (NumPy arrays are f64 by default): .float(), or "
               "torch.from_numpy(x.astype(numpy.float32))"},
+    {TORCH, .all = {CODE("torch/utils/checkpoint.py", 0.1)}, .belongs = KERNEL | ISSUE,
+     .if_none = FINDING_COMPUTE_BOUND, LINES, .saves = 0.5,
+     .what = "layers under torch.utils.checkpoint, whose forward pass runs twice",
+     .words = "Checkpoint fewer layers, or none, if the memory allows it: the backward pass "
+              "computes checkpointed layers again"},
+    {ANY,
+     .all = {KERNELS("getrf|potrf|geqrf|syevj|gesvd|larf|trsm|trsv|getrs|laswp|steqr|sytrd", 0.2)},
+     .belongs = KERNEL | ISSUE | ON(SMALL_GRID), LINES,
+     .words = "Factor and solve all matrices as one batch (torch.linalg and cupy.linalg take a "
+              "leading dimension), with Cholesky where they are symmetric and positive definite"},
+    {ANY, .all = {CODE("linalg.inv(|torch.inverse(|.inverse()", 0.05)}, .belongs = KERNEL | WAIT,
+     LINES,
+     .words = "Solve (torch.linalg.solve, cho_solve) instead of multiplying by an inverse: fewer "
+              "operations, and more accurate"},
     /* scattered access */
     {TORCH, .all = {KERNELS("indexFuncLargeIndex|indexFuncSmallIndex|scatter_add|index_add", 0.3)},
      .belongs = ON(LATENCY_BOUND) | MEMORY, .if_none = FINDING_LATENCY_BOUND, LINES, .saves = 0.89,
@@ -149,6 +239,16 @@ const struct pattern catalogue_rows[] = {
      .words =
          "Where many rows add to few, sort by index and reduce segments (torch.segment_reduce), or "
          "multiply by a one-hot matrix: atomics to one address run one after another"},
+    {TORCH,
+     .all = {KERNELS("indexFuncLargeIndex|indexFuncSmallIndex|index_add|vectorized_gather_kernel|"
+                     "scatter_add",
+                     0.6),
+             KERNELS("vectorized_gather_kernel|index_elementwise_kernel", 0.1),
+             KERNELS("indexFunc|index_add|scatter_add", 0.2)},
+     .belongs = ON(LATENCY_BOUND) | MEMORY, .if_none = FINDING_LATENCY_BOUND, LINES, .saves = 0.9,
+     .what = "gathering rows and adding them with atomics",
+     .words = "Multiply by a sparse matrix (torch.sparse_csr_tensor(...) @ x) instead of gathering "
+              "rows and adding them with index_add: no copy of each row, and no atomics"},
     {TORCH, .all = {KERNELS("_scatter_gather_elementwise_kernel", 0.3), KERNELS("ReduceAdd", 0.3)},
      .belongs = ON(LATENCY_BOUND) | MEMORY, .if_none = FINDING_LATENCY_BOUND, LINES, .saves = 0.89,
      .what = "scatter kernels, which add with atomics",
@@ -159,6 +259,13 @@ const struct pattern catalogue_rows[] = {
      .what = "indexing",
      .words = "Index along the first dimension, so that whole rows are read (transpose once, "
               "before the loop), or keep the gathered tensor between steps"},
+    {TORCH, .all = {KERNELS("indexing_backward_kernel", 0.1)},
+     .belongs = MEMORY | ON(LATENCY_BOUND), .if_none = FINDING_LATENCY_BOUND, LINES,
+     .what = "sums by index, which sort the indices first",
+     .words =
+         "Add rows with index_add_ and select them with embedding, index_select or gather instead "
+         "of x[index]: index_put_ with accumulate=True and gradients of indexing sort the indices "
+         "first; torch.use_deterministic_algorithms(False) lets them use atomics"},
     {TORCH,
      .all = {KERNELS("embedding_backward|embedding_dense|compute_grad_weight|EmbeddingBag_accGrad|"
                      "krn_partials_per_segment|compute_grad_weight_bags",
@@ -219,6 +326,17 @@ const struct pattern catalogue_rows[] = {
      .words = "Process the items of the list as one batch, or with torch.func.vmap, instead of one "
               "by one in a list comprehension",
      .where = "torch.func: PyTorch 2.0; not for items of different shapes"},
+    {TORCH, .all = {CODE("torch_dynamo_resume_in", 0.02)}, .belongs = ISSUE | WAIT, LINES,
+     .words = "Remove the graph breaks of torch.compile (TORCH_LOGS=graph_breaks lists them, "
+              "fullgraph=True makes them errors)"},
+    {TORCH, .all = {CODE("SavedVariable::SavedVariable|collect_next_edges", 0.005)},
+     .unless_code = "run_backward|autograd::Engine", .belongs = ISSUE | ON(MEMORY_PRESSURE), LINES,
+     .words = "Run inference under torch.inference_mode(): otherwise every operator also builds "
+              "the graph for gradients"},
+    {TORCH, .all = {CODE("data_parallel.py|parallel_apply.py", 0.02)},
+     .belongs = ISSUE | COPY | ON(EXPOSED_COMMUNICATION), LINES,
+     .words = "Use DistributedDataParallel with one process for each GPU: DataParallel copies the "
+              "model in every step and shares one interpreter"},
     {TORCH, .all = {CODE("transformers/", 0.3)}, .belongs = ISSUE, LINES,
      .words = "Pass several inputs at once (padding=True), or compile the model "
               "(torch.compile(model), cache_implementation=\"static\" for generate())"},
@@ -231,7 +349,28 @@ const struct pattern catalogue_rows[] = {
      .words = "Put the whole function under jax.jit: operations outside of it are dispatched one "
               "by one",
      .where = "not where shapes or Python branches depend on values"},
-    {JAX, .all = {LAUNCHES("fusion", 0.6)}, .belongs = ISSUE, LINES, .saves = 0.7,
+    {JAX, .all = {CODE("jax.random.|random.py", 0.1)}, .belongs = ISSUE, LINES,
+     .words = "Draw random numbers inside the compiled function, with all keys of the step from "
+              "one jax.random.split"},
+    {JAX, .all = {CODE(".at[", 0.05)}, .belongs = MEMORY | ISSUE | ON(EXPOSED_TRANSFERS), LINES,
+     .words = "Update arrays (.at[...].set()) inside jax.jit with donate_argnums: outside of it "
+              "every update copies the whole array"},
+    {JAX,
+     .all = {KERNELS("dynamic_update_slice|wrapped_copy|loop_copy|copy_fusion|MemcpyD2D", 0.15)},
+     .belongs = MEMORY | ON(EXPOSED_TRANSFERS), .if_none = FINDING_MEMORY_BOUND, SETTING,
+     .what = "kernels that copy arrays to update a part of them",
+     .words = "Donate the arrays that the step replaces (jax.jit(..., donate_argnums=...)), so "
+              "that they are updated in place",
+     .where = "the caller must not use a donated array again"},
+    {JAX, .all = {CALLS("cuMemcpyDtoD", 0.5)}, .belongs = MEMORY | ON(EXPOSED_TRANSFERS), SETTING,
+     .words = "Donate the arrays that the step replaces (jax.jit(..., donate_argnums=...)), so "
+              "that they are not copied first",
+     .where = "the caller must not use a donated array again"},
+    {JAX, .all = {CODE("WhileThunk", 0.02)}, .belongs = WAIT, LINES,
+     .words = "Give the loop a fixed number of iterations (jax.lax.fori_loop, jax.lax.scan): the "
+              "host reads the condition of jax.lax.while_loop in each"},
+    {JAX, .all = {LAUNCHES("fusion", 0.6)}, .unless_code = "::Linearize|TransposePlan",
+     .belongs = ISSUE, LINES, .saves = 0.7,
      .words = "Move the loop into the compiled function (jax.lax.scan, jax.lax.fori_loop), if its "
               "steps do not need the host",
      .where = "the carried values keep their shapes and types"},
@@ -269,17 +408,52 @@ const struct pattern catalogue_rows[] = {
      .words = "Use torch.where, masked_fill or topk with a fixed size instead of boolean masks and "
               "nonzero(), whose size the host must wait for",
      .where = "not where the number of selected elements itself is needed"},
-    {TORCH, .all = {CODE(".item()", 0.02)}, .belongs = WAIT, LINES,
-     .words = "Do not call .item() in every step: collect tensors, and read them after the loop or "
+    {TORCH, .all = {CODE(".item()|.tolist()", 0.02)}, .belongs = WAIT, LINES,
+     .words = "Do not call .item() or .tolist() in every step: collect tensors, and read them "
+              "after the loop or "
               "every N steps (torch.stack(values).tolist())"},
     {TORCH, .all = {CODE("isfinite(|isnan(|isinf(", 0.02)}, .belongs = WAIT, LINES,
      .words = "Check for NaN once in many steps, or combine the checks on the device (torch.stack "
               "of isfinite(...).all(), clip_grad_norm_(error_if_nonfinite=True)); each `if` on a "
               "tensor waits"},
+    {TORCH, .all = {CODE("AnomalyM|detect_anomaly|torch/fx/traceback.py", 0.01)}, .belongs = WAIT,
+     SETTING,
+     .words = "Turn anomaly detection off (torch.autograd.set_detect_anomaly(False)) when the bug "
+              "is found: it checks every gradient for NaN and keeps a stack for every operator"},
+    {TORCH, .all = {CODE("grad_scaler.py", 0.01)}, .belongs = WAIT, LINES,
+     .words = "Train in bfloat16 without a GradScaler: its step() reads from the device whether "
+              "gradients overflowed",
+     .where = "devices with bf16: Ampere and later"},
+    {TORCH, .all = {CODE("torch/distributions/", 0.02)}, .belongs = WAIT, SETTING,
+     .words = "Pass validate_args=False to torch.distributions "
+              "(Distribution.set_default_validate_args(False)): each check reads a value"},
+    {TORCH, .all = {CODE("linalg.cholesky(|linalg.solve(|linalg.inv(|linalg.lu_factor(", 0.02)},
+     .belongs = WAIT, LINES,
+     .words = "Use torch.linalg.cholesky_ex, solve_ex or inv_ex: the others read from the device "
+              "whether the matrix was singular",
+     .where = "PyTorch 1.11"},
+    {TORCH, .all = {CODE("repeat_interleave(", 0.02)}, .belongs = WAIT, LINES,
+     .words = "Pass output_size to repeat_interleave: otherwise the host waits for the size of the "
+              "result"},
+    {TORCH,
+     .all = {CODE("masked_select(|torch.unique(|.unique(|unique_consecutive(|.nonzero(|"
+                  "torch.nonzero(|argwhere(|bincount(",
+                  0.02)},
+     .belongs = WAIT, LINES,
+     .words = "Avoid results whose size depends on values (masked_select, unique, nonzero, "
+              "bincount without minlength): the host waits for their size; pad to a fixed size"},
+    {TORCH, .all = {CODE("tensorboard/|wandb/|mlflow/|add_scalar(|add_histogram(|tqdm/", 0.02)},
+     .belongs = WAIT | HOST, LINES,
+     .words = "Log every N steps, from values that were read for several steps at once"},
+    {TORCH, .all = {CODE("torch.save(|torch/serialization.py", 0.02)},
+     .belongs = WAIT | HOST | COPY | ON(IRREGULAR_STEPS), LINES,
+     .words = "Save checkpoints less often and in the background (copy to pinned memory, write in "
+              "a thread; torch.distributed.checkpoint.async_save)",
+     .where = "async_save: PyTorch 2.3"},
     {TORCH, .all = {CODE("print(", 0.02)}, .belongs = WAIT, LINES,
      .words = "Print losses every N steps, from a detached tensor that is read later: formatting a "
               "tensor waits for the device"},
-    {TORCH, .all = {CODE("torch.cuda.synchronize()", 0.02)}, .belongs = WAIT, LINES,
+    {TORCH, .all = {CALLERS("torch.cuda.synchronize()", 0.5)}, .belongs = WAIT, LINES,
      .words = "Remove torch.cuda.synchronize() from the loop; time with "
               "torch.cuda.Event(enable_timing=True) instead"},
     {JAX,
@@ -287,6 +461,12 @@ const struct pattern catalogue_rows[] = {
      .belongs = WAIT, LINES,
      .words = "Do not read values in the loop (float(), .item(), block_until_ready()): keep them "
               "as arrays, and read them every N steps"},
+    {JAX, .all = {CODE("callback.py|pure_callback|io_callback|debug.print", 0.01)}, .belongs = WAIT,
+     LINES,
+     .words = "Remove host callbacks (jax.debug.print, pure_callback, io_callback) from the "
+              "compiled function: the device waits for each"},
+    {JAX, .all = {CODE("debug_nans.value and", 0.005)}, .belongs = WAIT, SETTING,
+     .words = "Turn jax_debug_nans off: it reads the result of every function"},
     {JAX, .all = {CODE("np.asarray(|numpy.asarray(|np.array(|jax.device_get", 0.05)},
      .belongs = WAIT | COPY, LINES,
      .words = "Keep the values on the device: np.asarray() copies them and waits; use the "
@@ -296,6 +476,22 @@ const struct pattern catalogue_rows[] = {
      .belongs = WAIT, LINES,
      .words = "Test for convergence every N iterations: float(), .item() and .get() wait for the "
               "device"},
+    {ANY, .all = {CALLERS(".synchronize()", 0.5)}, .belongs = WAIT, LINES,
+     .words = "Order streams on the device (wait_event, wait_stream) instead of synchronize() on "
+              "the host"},
+    {ANY, .all = {CALLS("EventQuery|StreamQuery", 20)}, .belongs = WAIT, LINES,
+     .words = "Wait once (cudaEventSynchronize, cudaLaunchHostFunc) instead of asking again and "
+              "again whether the device is done"},
+    {ANY, .all = {CALLS("GetDeviceProperties|MemGetInfo", 0.5)}, .belongs = WAIT | ON(ALLOCATION),
+     LINES,
+     .words = "Read device properties and free memory once, before the loop: these calls take long "
+              "and may wait for the device"},
+    {ANY, .all = {CALLS("StreamCreate|EventCreate|StreamDestroy", 0.5)},
+     .belongs = WAIT | ON(ALLOCATION), LINES,
+     .words = "Create streams and events once, before the loop"},
+    {ANY, .all = {CALLS("GraphInstantiate", 0.3)}, .belongs = WAIT, LINES,
+     .words = "Instantiate the graph once and launch it again, with cudaGraphExecUpdate for new "
+              "arguments"},
     {ANY, .all = {CALLS("cudaDeviceSynchronize", 0.5)}, .belongs = ON(SYNC_IN_LOOP), LINES,
      .words = "Leave out cudaDeviceSynchronize between kernels: kernels of one stream run in "
               "order, and the host need not wait"},
@@ -304,6 +500,25 @@ const struct pattern catalogue_rows[] = {
      .words = "Read results one step late: start the copy, continue with the next step, and wait "
               "for the copy then"},
     /* work on the host */
+    {ANY, .all = {CODE("gc.collect(", 0.02)}, .belongs = HOST | ISSUE | ON(ALLOCATION), LINES,
+     .words = "Do not call gc.collect() in the loop; gc.freeze() after start-up keeps automatic "
+              "collections short"},
+    {ANY, .all = {CODE("subprocess.py|pynvml|nvidia-smi|psutil", 0.02)}, .belongs = HOST | ISSUE,
+     LINES, .words = "Query the system every N steps, or in another thread"},
+    {ANY, .all = {CODE("json/|json.loads(|pickle.load|csv.reader(|pandas/|yaml/", 0.05)},
+     .belongs = HOST, LINES,
+     .words = "Parse the data once, before the loop, and keep it in arrays (numpy.memmap, Arrow), "
+              "or parse in other processes"},
+    {ANY, .all = {CODE("PIL/|Image.open(|decode_jpeg(|decode_image(|cv2.|imread(", 0.05)},
+     .belongs = HOST, LINES,
+     .words = "Decode images in the workers of a DataLoader, or on the GPU "
+              "(torchvision.io.decode_jpeg(device=\"cuda\"), DALI)"},
+    {ANY, .all = {CODE("np.load(|numpy.load(|torch.load(|h5py/|.read(|.tofile(|np.save(", 0.05)},
+     .belongs = HOST, LINES, .words = "Read files ahead and write them behind, in another thread"},
+    {ANY, .all = {CODE("librosa/|torchaudio/|torch.stft(|scipy/", 0.05)}, .belongs = HOST, LINES,
+     .words =
+         "Compute features on the GPU (torchaudio and torch.stft take GPU tensors, cupyx.scipy "
+         "has the functions of scipy), or once, before training"},
     {ANY, .all = {CODE(" np.|(np.| numpy.|(numpy.", 0.2)}, .belongs = HOST, LINES,
      .words = "Do this work on the GPU (torch, cupy or jax.numpy have the same functions), or in "
               "another process"},
@@ -321,9 +536,26 @@ const struct pattern catalogue_rows[] = {
      .belongs = HOST, LINES,
      .words = "Operators on tensors run on the CPU between the launches: move the tensors to the "
               "GPU first (.cuda(), device=\"cuda\") and compute there"},
+    {TORCH,
+     .all = {CODE("normal_fill|templates::cpu::|mt19937|CPUGeneratorImpl|"
+                  "torch.randn(&.cuda(|torch.rand(&.cuda(|torch.randint(&.cuda(|"
+                  "torch.zeros(&.cuda(|torch.ones(&.cuda(|torch.full(&.cuda(|"
+                  "torch.arange(&.cuda(|torch.eye(&.cuda(|torch.linspace(&.cuda(|"
+                  "torch.randn(&.to(|torch.rand(&.to(|torch.randint(&.to(|torch.zeros(&.to(|"
+                  "torch.ones(&.to(|torch.full(&.to(|torch.arange(&.to(|torch.eye(&.to(",
+                  0.05)},
+     .belongs = HOST | COPY | WAIT, LINES,
+     .words = "Create tensors on the device (torch.randn(..., device=\"cuda\"), "
+              "torch.randn_like(x)) instead of on the host with a copy to the device"},
     {TORCH, .all = {CODE("torch.tensor(", 0.1)}, .belongs = HOST | COPY, LINES,
      .words = "Convert lists once, before the loop (torch.from_numpy(numpy.asarray(x)), pinned); "
               "torch.tensor(list) goes over every element"},
+    {TORCH,
+     .all = {CODE("torch.tensor(|torch.as_tensor(|torch.FloatTensor(|torch.LongTensor(", 0.02),
+             CALLS("cudaMemcpy", 0.5)},
+     .belongs = WAIT | HOST | COPY, LINES,
+     .words = "Create constants once, before the loop, on the device, or pass Python numbers: each "
+              "torch.tensor(...).cuda() in the loop copies and waits"},
     {TORCH, .all = {CODE("(_color.py)|(_geometry.py)|(_misc.py)|gaussian_blur|transforms/", 0.02)},
      .belongs = HOST, LINES,
      .words = "Move the batch to the GPU first and transform it there (transforms.v2 takes GPU "
@@ -361,10 +593,42 @@ const struct pattern catalogue_rows[] = {
               "arguments of kernels"},
     {JAX, .all = {CODE("device_put|jnp.asarray|jnp.array", 0.1)}, .belongs = COPY | HOST, LINES,
      .words = "Start jax.device_put of the next batch before the result of this one is read"},
+    {TORCH, .all = {CODE("accelerate/hooks.py|offload", 0.05)}, .belongs = COPY | HOST, LINES,
+     .words = "Keep the layers that fit on the GPU: offloaded ones are copied in every step"},
+    {ANY, .all = {CODE("numba/cuda/", 0.1), CALLS("cuMemcpy", 1)}, .belongs = COPY | HOST | ISSUE,
+     LINES,
+     .words = "Copy arrays once (numba.cuda.to_device, device_array): a kernel of Numba copies "
+              "host arrays to the device and back at every call"},
+    {ANY, .all = {CALLS("Memcpy2D|Memcpy3D", 0.5)}, .belongs = COPY, LINES,
+     .words = "Copy contiguous blocks: a copy with a pitch moves row by row, and pageable memory "
+              "makes it slower still"},
+    {ANY,
+     .all = {CALLS("cudaHostAlloc|cudaMallocHost|cudaHostRegister|cuMemHostAlloc|cuMemAllocHost|"
+                   "cuMemHostRegister",
+                   0.3)},
+     .belongs = COPY | WAIT | ON(ALLOCATION), LINES,
+     .words = "Pin host memory once, before the loop, and reuse the buffer: pinning takes longer "
+              "than a copy"},
+    {JAX,
+     .all = {CODE("::Linearize|TransposePlan|BufferFromHost|_array_shard_arg", 0.05),
+             CALLS("cuMemcpyHtoD", 0.5)},
+     .belongs = COPY | HOST | LAUNCH, LINES, .saves = 0.97,
+     .words = "Put arrays on the device once, before the loop (jax.device_put, jnp.asarray): "
+              "NumPy arguments of a compiled function are copied at every call"},
     /* compilation and allocation */
     {TORCH, .all = {CODE("triton/", 0.2)}, .belongs = ON(COMPILATION) | ON(HOST_BOUND), LINES,
      .words = "Pass sizes that vary as ordinary arguments, not as tl.constexpr, and name them in "
               "@triton.jit(do_not_specialize=[...]): every new constant is compiled"},
+    {TORCH, .all = {CODE("autotuner.py", 0.05)}, .belongs = ON(COMPILATION) | WAIT | MEMORY,
+     .if_none = FINDING_COMPILATION, LINES, .saves = 0.99,
+     .what = "kernels that triton.autotune times",
+     .words = "Tune once: name in key= of triton.autotune only what changes the best configuration "
+              "(sizes rounded up to powers of two), and offer few configurations"},
+    {TORCH, .all = {CODE("convert_frame.py|compile_fx.py", 0.1)},
+     .belongs = ON(COMPILATION) | ON(HOST_BOUND), LINES,
+     .words =
+         "Compile once for all sizes (torch.compile(dynamic=True), torch._dynamo.mark_dynamic), "
+         "or pad to a few sizes (TORCH_LOGS=recompiles shows why it recompiles)"},
     {TORCH, .all = {KERNELS("sdpa_sm", 0.1)}, .belongs = ON(COMPILATION), LINES,
      .words =
          "Keep the shapes of attention fixed (a static KV cache, padding): cuDNN builds a plan for "
@@ -380,6 +644,10 @@ const struct pattern catalogue_rows[] = {
     {JAX, .all = {CODE("(compiler.py)|(pxla.py)|(mlir.py)|(pjit.py)", 0.003)},
      .belongs = ON(COMPILATION) | ON(HOST_BOUND), LINES,
      .words = "Pad inputs to a few shapes (buckets): jax.jit compiles again for every new shape"},
+    {JAX, .all = {CODE("jax.jit(|jit(lambda|jax.grad(|jax.value_and_grad(|jax.vmap(", 0.02)},
+     .belongs = ON(COMPILATION) | ON(HOST_BOUND), LINES,
+     .words = "Create the compiled function once, outside the loop: jax.jit of a new function or "
+              "lambda traces and compiles again"},
     {JAX, .all = {KERNELS("RedzoneAllocator|DelayKernel", 0.3)},
      .belongs = ON(COMPILATION) | ON(HOST_BOUND), SETTING,
      .words = "Keep compiled code between runs (jax_compilation_cache_dir), and pad shapes: for "
@@ -390,6 +658,12 @@ const struct pattern catalogue_rows[] = {
      .words = "Do not call torch.cuda.empty_cache() in the loop; for fragmentation, set "
               "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
      .where = "expandable_segments: PyTorch 2.1"},
+    {ANY,
+     .all = {CODE("cublasCreate|cudnnCreate|cusolverDnCreate|cufftPlan|cufftMakePlan|"
+                  "cusparseCreate|curandCreateGenerator",
+                  0.02)},
+     .belongs = HOST | WAIT | ON(ALLOCATION) | ON(COMPILATION), LINES,
+     .words = "Create the handles and plans of libraries once, before the loop"},
     {ANY, .all = {LAUNCHES("cupy_", 0.2), CALLS("cudaMalloc|cuMemAlloc", 0.5)},
      .belongs = ON(ALLOCATION), SETTING,
      .words = "Keep the memory pool of CuPy "

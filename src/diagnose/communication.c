@@ -163,7 +163,9 @@ static void find_small(struct diagnosis *diagnosis, const struct traffic *traffi
     if (excess <= 0)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_SMALL_MESSAGES, CONFIDENCE_MEDIUM);
-    finding_estimate(diagnosis, finding, (int64_t)(excess * exposed));
+    /* concurrent collectives cost their time once */
+    double most = (double)account->exposed_communication * excess / (double)traffic->small_time;
+    finding_estimate(diagnosis, finding, (int64_t)MIN(excess * exposed, most));
     finding->error = finding->recoverable / 2;
     finding_summary(
         diagnosis, finding, "%s of %s collectives have less than 1 MiB, %s on average, and take %s",

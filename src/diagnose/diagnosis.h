@@ -150,5 +150,8 @@ enum { NAME_SIZE = 72 };
 struct text change_pattern(const struct change *change, char text[NAME_SIZE], bool *failed);
 char *short_name(struct text words, char text[NAME_SIZE]);
 char *short_kernel(struct diagnosis *diagnosis, uint32_t name, char text[NAME_SIZE]);
+/* "60 %"; never 0 % for something or 100 % for less than the whole. */
+char *whole_percent(double share, char text[FORMAT_SIZE]);
+const char *device_subject(const struct diagnosis *diagnosis); /* "The GPU" */
 
 #endif

@@ -452,7 +452,7 @@ static bool count_recorded(const struct model *model, struct recorded *recorded,
 /* ---- kernels ---- */
 
 /* State of the pass over kernels, with sums by name that find the largest kernel of each kind. */
-enum name_sum { OF_SMALL_GRID, OF_TAIL, OF_OCCUPANCY, NAME_SUMS };
+enum name_sum { OF_SMALL_GRID, OF_SMALL_BLOCKS, OF_TAIL, OF_OCCUPANCY, NAME_SUMS };
 struct kernel_walk {
     const struct diagnose_source *source;
     struct facts *facts;
@@ -491,14 +491,42 @@ static void check_grid(struct kernel_walk *walk, size_t row, uint64_t blocks) {
     }
 }
 
+static uint64_t threads_of(const struct trace *trace, size_t row) {
+    return (uint64_t)trace->activity.block_x[row] * trace->activity.block_y[row] *
+           trace->activity.block_z[row];
+}
+
+/* A multiprocessor of NVIDIA holds at most 32 blocks. If they have fewer than 64 threads, it is not
+ * full; if each ends after a few microseconds, starting blocks takes most of the time. With blocks
+ * of 256 threads, their number and so that time fall in proportion. */
+static void check_blocks(struct kernel_walk *walk, size_t row, uint64_t blocks) {
+    enum { RESIDENT = 32, SMALL = 64, USUAL = 256, WAVES = 4, SHORT_NS = 10000 };
+    struct kernel_facts *kernels = &walk->facts->kernels;
+    const struct trace *trace = walk->source->model->trace;
+    uint32_t device = model_activity_device(walk->source->model, row);
+    uint64_t threads = threads_of(trace, row), at_once = RESIDENT * walk->facts->multiprocessors;
+    double duration = (double)trace->activity.duration[row];
+    if (trace->device.compute_major[device] == 0 || threads == 0 || threads >= SMALL ||
+        at_once == 0 || blocks < WAVES * at_once ||
+        duration * (double)at_once / (double)blocks > SHORT_NS)
+        return;
+    int64_t *sum = &walk->by_name[OF_SMALL_BLOCKS][trace->activity.name[row]];
+    *sum += trace->activity.duration[row];
+    kernels->small_block_time += trace->activity.duration[row];
+    kernels->small_block_saved += (int64_t)(duration * (1 - (double)threads / USUAL));
+    if (*sum >= walk->by_name[OF_SMALL_BLOCKS][kernels->small_block_name]) {
+        kernels->small_block_name = trace->activity.name[row];
+        kernels->small_block_threads = threads;
+    }
+}
+
 /* Blocks run in waves of as many as fit; the last wave may be partly filled. */
 static void check_tail(struct kernel_walk *walk, size_t row, uint64_t blocks) {
     const struct trace *trace = walk->source->model->trace;
     const struct occupancy *occupancy = walk->source->occupancy;
     struct kernel_facts *kernels = &walk->facts->kernels;
     uint32_t device = model_activity_device(walk->source->model, row);
-    uint64_t threads = (uint64_t)trace->activity.block_x[row] * trace->activity.block_y[row] *
-                       trace->activity.block_z[row];
+    uint64_t threads = threads_of(trace, row);
     uint32_t resident = trace->device.threads_per_multiprocessor[device];
     if (!occupancy || !occupancy->share || occupancy->share[row] <= 0 || threads == 0 ||
         resident == 0 || walk->facts->multiprocessors == 0)
@@ -594,6 +622,7 @@ static void count_kernel(struct kernel_walk *walk, size_t row) {
         check_matmul(walk, row, class, blocks);
     if (class != KERNEL_COLLECTIVE) {
         check_grid(walk, row, blocks);
+        check_blocks(walk, row, blocks);
         check_tail(walk, row, blocks);
         check_occupancy(walk, row, class);
     }

@@ -55,6 +55,9 @@ struct kernel_facts {
     int64_t small_grid_time, small_grid_saved; /* long kernels, see check_grid() */
     uint32_t small_grid_name;                  /* string id of the largest */
     uint64_t small_grid_blocks;
+    int64_t small_block_time, small_block_saved; /* many short blocks, see check_blocks() */
+    uint32_t small_block_name;
+    uint64_t small_block_threads;
     int64_t tail_time, tail_saved; /* kernels with a partly filled last wave */
     uint32_t tail_name;
     int64_t low_occupancy_time;

@@ -110,9 +110,42 @@ static void add_measured_occupancy(struct diagnosis *diagnosis, struct finding *
                      detail);
 }
 
+static void find_small_blocks(struct diagnosis *diagnosis) {
+    const struct kernel_facts *kernels = &diagnosis->facts.kernels;
+    char part[FORMAT_SIZE], words[NAME_SIZE], change[FROM_TO_SIZE], threads[FORMAT_PLURAL_SIZE];
+    struct finding *finding = diagnose_add(diagnosis, FINDING_LOW_OCCUPANCY, CONFIDENCE_MEDIUM);
+    finding_estimate(diagnosis, finding, saved_by_run(diagnosis, kernels->small_block_saved));
+    finding->error = finding->recoverable / 4;
+    short_kernel(diagnosis, kernels->small_block_name, words);
+    format_plural(kernels->small_block_threads, "thread", "threads", threads);
+    finding_summary(diagnosis, finding,
+                    "%s of the kernel time is in kernels of many short blocks with fewer than 64 "
+                    "threads, largest: %s, %s a block",
+                    format_percent(share_of(kernels->small_block_time, kernels->total_time), part),
+                    words, threads);
+    finding_gain(diagnosis, finding, "with blocks of 256 threads, about %s",
+                 from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "A multiprocessor holds at most 32 blocks, so its warps are few, and starting "
+                  "blocks takes most of the time.%s",
+                  kernels->small_block_threads < 32
+                      ? " A warp has 32 threads; the others of each warp are idle."
+                      : "");
+    finding_evidence(diagnosis, finding,
+                     (struct evidence){.kind = EVIDENCE_KERNEL, .name = kernels->small_block_name},
+                     "%s: %s a block", words, threads);
+    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                "Use a larger block size: 128 to 256 threads, in Triton a BLOCK of 1024 elements "
+                "with num_warps=4");
+}
+
 static void find_low_occupancy(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     char part[FORMAT_SIZE], words[NAME_SIZE], change[FROM_TO_SIZE];
+    if (3 * kernels->small_block_time > kernels->total_time) {
+        find_small_blocks(diagnosis);
+        return;
+    }
     if (3 * kernels->low_occupancy_time < kernels->total_time)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_LOW_OCCUPANCY, CONFIDENCE_LOW);

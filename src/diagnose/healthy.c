@@ -91,6 +91,27 @@ static bool undecided(const struct diagnosis *diagnosis) {
                IDLE_SHARE_MAX * (double)(facts->window + outside);
 }
 
+static bool is_own_recording(const struct diagnosis *diagnosis) {
+    return text_is(trace_meta(diagnosis->trace, META_SOURCE_FORMAT), "ridge");
+}
+
+/* What to record in order to know more. A recording by ridge lacks less than others. */
+static void advise_recording(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct trace *trace = diagnosis->trace;
+    const char *words =
+        "Record with ridge record and CPU sampling: it records launches, API calls, waits and host "
+        "functions";
+    if (is_own_recording(diagnosis) && trace->call.count)
+        words = trace->sample.count == 0
+                    ? "Record with CPU sampling, to see what the host does (ridge doctor shows "
+                      "whether this machine permits it)"
+                : trace->range.count == 0
+                    ? "Mark the loop and its parts with ranges (NVTX), to see which part the time "
+                      "is in"
+                    : "Report one part at a time: ridge report TRACE --range NAME";
+    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL, "%s", words);
+}
+
 static void describe_undecided(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct gap *gap = dominant_gap(diagnosis);
@@ -135,9 +156,7 @@ static void describe_undecided(struct diagnosis *diagnosis, struct finding *find
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
                     "Export the other tables of the recording as well (ridge info lists them), or "
                     "pass the .trace bundle on a Mac");
-    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
-                "Record with ridge record and CPU sampling: it records launches, API calls, waits "
-                "and host functions");
+    advise_recording(diagnosis, finding);
 }
 
 /* How the tool that made the trace can record kernels too; NULL: not known. */
@@ -201,8 +220,10 @@ static void describe_unrecorded(struct diagnosis *diagnosis, struct finding *fin
             diagnosis, finding, (struct evidence){.kind = EVIDENCE_CALL, .name = facts->alloc_name},
             "%s failed: out of memory",
             format_plural(facts->failed_allocations, "allocation", "allocations", count));
-    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
-                "Record the kernels too: ridge run -- COMMAND");
+    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL, "%s",
+                is_own_recording(diagnosis)
+                    ? "Run ridge doctor, which checks whether kernels can be recorded here"
+                    : "Record the kernels too: ridge run -- COMMAND");
     if (recording_text(diagnosis))
         finding_fix(diagnosis, finding, EFFORT_SETTING, NULL, "%s", recording_text(diagnosis));
 }
@@ -303,6 +324,46 @@ static void describe_unmeasured(struct diagnosis *diagnosis, struct finding *fin
                 "Measure all counters: ncu --set full, or ridge counters --set full");
 }
 
+/* Kernels of the program itself, whose names and launches do not show what they do. Graphs that
+ * were recorded as a whole hide theirs, but are not the program's kernels. */
+static bool kernels_are_unknown(const struct diagnosis *diagnosis) {
+    const struct kernel_facts *kernels = &diagnosis->facts.kernels;
+    struct text top = trace_text(diagnosis->trace, kernels->class_top_name[KERNEL_OTHER]);
+    return !text_starts(top, "CUDA graph") &&
+           2 * kernels->time[KERNEL_OTHER] > kernels->total_time &&
+           2 * kernels->known_time < kernels->total_time;
+}
+
+static void describe_unknown_kernels(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct kernel_facts *kernels = &diagnosis->facts.kernels;
+    uint32_t top = kernels->class_top_name[KERNEL_OTHER];
+    char busy[FORMAT_SIZE], part[FORMAT_SIZE], name[NAME_SIZE];
+    finding->kind = FINDING_UNDECIDED;
+    finding->confidence = CONFIDENCE_LOW;
+    diagnose_set_text(
+        diagnosis, &finding->headline,
+        "%s is busy %s of the time. How efficient its kernels are was not recorded.",
+        device_subject(diagnosis),
+        whole_percent(share_of(diagnosis->facts.busy, diagnosis->facts.window), busy));
+    finding_summary(
+        diagnosis, finding,
+        "%s of the kernel time is in kernels whose names do not show what they do",
+        format_percent(share_of(kernels->time[KERNEL_OTHER], kernels->total_time), part));
+    finding_cause(diagnosis, finding,
+                  "Their bytes and operations are not known, so their distance from the limits of "
+                  "the device is not known either.");
+    if (top)
+        finding_evidence(diagnosis, finding,
+                         (struct evidence){.kind = EVIDENCE_KERNEL, .name = top},
+                         "%s is the largest of them", short_kernel(diagnosis, top, name));
+    bool nvidia = diagnosis->trace->device.compute_major[diagnosis->source->devices[0].id] > 0;
+    finding_fix(
+        diagnosis, finding, EFFORT_SETTING, NULL,
+        "Measure their hardware counters%s: they show whether memory accesses are coalesced "
+        "and how busy memory and multiprocessors are",
+        nvidia ? " (ridge counters -- COMMAND)" : " with the profiler of the vendor");
+}
+
 /* Without a timeline only the kernels themselves are known. */
 static void describe_kernels(struct diagnosis *diagnosis, struct finding *finding) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
@@ -342,6 +403,8 @@ void diagnose_healthy(struct diagnosis *diagnosis) {
         describe_unmeasured(diagnosis, finding);
     else if (diagnosis->source->model->no_timeline)
         describe_kernels(diagnosis, finding);
+    else if (kernels_are_unknown(diagnosis) && gain_is_small(verdict))
+        describe_unknown_kernels(diagnosis, finding);
     else
         describe_healthy(diagnosis, finding);
     if (diagnosis->failed || verdict->count == 0)

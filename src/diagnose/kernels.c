@@ -148,7 +148,7 @@ static bool has_tensor_cores(const struct diagnosis *diagnosis) {
 /* All products of the libraries, by the parts of names that f32 ones have; else the largest. */
 static void change_products(struct diagnosis *diagnosis, struct finding *finding, struct text name,
                             double factor) {
-    static const char *const parts[] = {"f32f32_f32f32", "sgemm"};
+    static const char *const parts[] = {"f32f32_f32f32", "cf32cf32_f32f32", "sgemm"};
     const struct diagnose_device *device = &diagnosis->source->devices[0];
     for (unsigned part = 0; part < ARRAY_COUNT(parts); part++) {
         bool present = false;

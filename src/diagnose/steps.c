@@ -1,5 +1,8 @@
 /* Do a few steps take much longer than the rest? They cost the time above the median. The reason is
  * often another finding, which then ranks first. */
+#include "base/memory.h"
+#include "base/min_max.h"
+#include "base/sort.h"
 #include "diagnose/diagnosis.h"
 
 /* The time of a step inside the judged part. Steps are host time, and the last one may end long
@@ -12,18 +15,83 @@ static int64_t judged_part_of(const struct diagnose_source *source, const struct
     return part ? selection_overlap(part, step->start, step->end, cursor) : time;
 }
 
+/* A host that runs ahead of a busy device has short steps until the queue is full, and waits in the
+ * last one: then a step takes the time of its activities. */
+static bool is_ahead(const struct diagnosis *diagnosis) {
+    const struct facts *facts = &diagnosis->facts;
+    return diagnosis->source->device_count && 10 * facts->idle < facts->window;
+}
+
+static bool is_within(const struct steps *steps, size_t step, int64_t time) {
+    return step < steps->count && time >= steps->list[step].start && time < steps->list[step].end;
+}
+
+/* From the first activity launched in a step to the first one launched in the next; false: some
+ * steps launch none. */
+static bool find_device_times(const struct diagnose_source *source, int64_t *times) {
+    const struct model *model = source->model;
+    const struct columns_activity *activity = &model->trace->activity;
+    uint32_t device = source->devices[0].id;
+    size_t first = source->first_step, count = source->step_count, step = SIZE_MAX;
+    bool periodic = source->steps->source == STEPS_PERIODIC;
+    int64_t end = INT64_MIN;
+    for (size_t i = 0; i < count; i++)
+        times[i] = INT64_MAX;
+    for (size_t i = model->device_first[device]; i < model->device_first[device + 1]; i++) {
+        uint32_t call = model->launch[i];
+        if (!periodic && call == NO_ROW)
+            continue;
+        int64_t issued = periodic ? activity->start[i] : model->trace->call.start[call];
+        if (!is_within(source->steps, step, issued))
+            step = steps_at(source->steps, issued);
+        if (step < first || step >= first + count)
+            continue;
+        times[step - first] = MIN(times[step - first], activity->start[i]);
+        end = MAX(end, model_activity_end(model, i));
+    }
+    bool all = true;
+    for (size_t i = count; i > 0; i--) {
+        int64_t start = times[i - 1];
+        all = all && start <= end;
+        times[i - 1] = all ? end - start : 0;
+        end = start;
+    }
+    return all;
+}
+
+/* The times of the judged steps, and their median. */
+static int64_t *step_times(struct diagnosis *diagnosis, int64_t *median) {
+    const struct diagnose_source *source = diagnosis->source;
+    bool ahead = is_ahead(diagnosis);
+    size_t cursor = 0, count = source->step_count;
+    int64_t *times = memory_allocate(2 * count, sizeof *times, diagnosis->status);
+    ahead = times && ahead && find_device_times(source, times);
+    for (size_t i = 0; times && i < count; i++) {
+        if (!ahead)
+            times[i] =
+                judged_part_of(source, &source->steps->list[source->first_step + i], &cursor);
+        times[count + i] = times[i];
+    }
+    if (times)
+        *median = ahead ? sort_select(times + count, count, count / 2) : source->steps->median;
+    diagnosis->failed |= times == NULL;
+    return times;
+}
+
 void diagnose_steps(struct diagnosis *diagnosis) {
     const struct diagnose_source *source = diagnosis->source;
     const struct steps *steps = source->steps;
-    char count[FORMAT_SIZE], longest[FORMAT_SIZE], median[FORMAT_SIZE], beyond[FORMAT_SIZE];
-    if (source->step_count < 8)
+    char count[FORMAT_SIZE], longest[FORMAT_SIZE], usual[FORMAT_SIZE], beyond[FORMAT_SIZE];
+    int64_t median;
+    int64_t *times = source->step_count < 8 ? NULL : step_times(diagnosis, &median);
+    if (!times)
         return;
     int64_t longest_time = 0, excess = 0;
-    size_t uneven = 0, worst = source->first_step, cursor = 0;
+    size_t uneven = 0, worst = source->first_step;
     for (size_t i = source->first_step; i < source->first_step + source->step_count; i++) {
-        int64_t time = judged_part_of(source, &steps->list[i], &cursor);
-        if (time > steps->median + steps->median / 4) {
-            excess += time - steps->median;
+        int64_t time = times[i - source->first_step];
+        if (time > median + median / 4) {
+            excess += time - median;
             uneven++;
         }
         if (time > longest_time) {
@@ -31,6 +99,7 @@ void diagnose_steps(struct diagnosis *diagnosis) {
             worst = i;
         }
     }
+    memory_free(times);
     if (uneven == 0 || 4 * uneven > source->step_count)
         return; /* more than a quarter is not an exception */
     struct finding *finding =
@@ -42,7 +111,7 @@ void diagnose_steps(struct diagnosis *diagnosis) {
         "%s of %zu steps take%s over 25 %% longer than the median of %s, up to %s: %s in "
         "total above the median",
         format_count(uneven, count), source->step_count, uneven == 1 ? "s" : "",
-        format_duration(steps->median, median), format_duration(longest_time, longest),
+        format_duration(median, usual), format_duration(longest_time, longest),
         format_duration(excess, beyond));
     finding_cause(
         diagnosis, finding,

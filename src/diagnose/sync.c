@@ -89,7 +89,80 @@ void diagnose_reads(struct diagnosis *diagnosis) {
                 remedy_text(facts->framework, REMEDY_NO_SYNC));
 }
 
+/* ---- launches that wait ---- */
+
+/* Kernels too long to end while their launch call still returns. */
+struct blocking {
+    uint64_t launches, waits;
+    int64_t time;  /* in launch calls, from the start of the kernel on */
+    uint32_t call; /* the last */
+};
+
+static bool launches_kernel(struct text call) {
+    return text_find(call, "LaunchKernel") >= 0 &&
+           (text_starts(call, "cu") || text_starts(call, "hip"));
+}
+
+static void find_blocking(const struct diagnosis *diagnosis, struct blocking *blocking) {
+    enum { LONG_KERNEL_NS = 20000 };
+    const struct model *model = diagnosis->source->model;
+    const struct trace *trace = diagnosis->trace;
+    const struct diagnose_device *device = &diagnosis->source->devices[0];
+    for (size_t i = model->device_first[device->id]; i < model->device_first[device->id + 1]; i++) {
+        uint32_t call = model->launch[i];
+        int64_t start = trace->activity.start[i];
+        if (trace->activity.kind[i] != ACTIVITY_KERNEL || call == NO_ROW ||
+            trace->activity.duration[i] < LONG_KERNEL_NS ||
+            !selection_contains(device->selection, start) ||
+            !launches_kernel(trace_text(trace, trace->call.name[call])))
+            continue;
+        blocking->launches++;
+        if (model_call_end(model, call) < model_activity_end(model, i))
+            continue;
+        blocking->waits++;
+        blocking->time += model_call_end(model, call) - start;
+        blocking->call = call;
+    }
+}
+
+/* With CUDA_LAUNCH_BLOCKING every launch call returns after its kernel. */
+static void find_blocking_launches(struct diagnosis *diagnosis) {
+    enum { LAUNCHES_MIN = 16 };
+    const struct facts *facts = &diagnosis->facts;
+    struct blocking blocking = {0};
+    char count[FORMAT_SIZE], all[FORMAT_SIZE], change[FROM_TO_SIZE];
+    if (diagnosis->source->device_count == 0)
+        return;
+    find_blocking(diagnosis, &blocking);
+    if (blocking.launches < LAUNCHES_MIN || 10 * blocking.waits < 9 * blocking.launches)
+        return;
+    int64_t left = MAX(facts->window - blocking.time, facts->window - facts->idle);
+    struct finding *finding = diagnose_add(diagnosis, FINDING_SYNC_IN_LOOP, CONFIDENCE_HIGH);
+    finding_estimate(diagnosis, finding, facts->window > left ? facts->window - left : 0);
+    finding->error = finding->recoverable / 5;
+    finding_summary(diagnosis, finding,
+                    "%s of %s launch calls of long kernels return only when their kernel has ended",
+                    format_count(blocking.waits, count), format_count(blocking.launches, all));
+    finding_gain(diagnosis, finding, "without the waits, about %s",
+                 from_to(diagnosis, finding->recoverable, change));
+    finding_cause(diagnosis, finding,
+                  "Launches are synchronous, as with CUDA_LAUNCH_BLOCKING=1: the device is idle "
+                  "while the host prepares the next launch.");
+    diagnose_set_text(diagnosis, &finding->assumes, "%s", "host code overlaps with kernels");
+    finding_evidence(
+        diagnosis, finding,
+        (struct evidence){.kind = EVIDENCE_CALL,
+                          .name = diagnosis->trace->call.name[blocking.call],
+                          .start = diagnosis->trace->call.start[blocking.call],
+                          .end = model_call_end(diagnosis->source->model, blocking.call)},
+        "One of these calls");
+    finding_fix(diagnosis, finding, EFFORT_SETTING, NULL,
+                "Unset CUDA_LAUNCH_BLOCKING (ROCm: HIP_LAUNCH_BLOCKING, AMD_SERIALIZE_KERNEL), "
+                "which is for debugging");
+}
+
 void diagnose_sync(struct diagnosis *diagnosis) {
+    find_blocking_launches(diagnosis);
     const struct facts *facts = &diagnosis->facts;
     const struct sync_facts *plain = &facts->syncs[SYNC_PLAIN];
     const struct sync_facts *scalar = &facts->syncs[SYNC_SCALAR];

@@ -253,8 +253,7 @@ static const struct {
                         "waiting for operators that run on the CPU"},
 };
 
-/* "60 %"; never 0 % for something or 100 % for less than the whole. */
-static char *whole_percent(double share, char text[FORMAT_SIZE]) {
+char *whole_percent(double share, char text[FORMAT_SIZE]) {
     double percent = round(100 * share);
     if (percent < 1 && share > 0)
         snprintf(text, FORMAT_SIZE, "<1 %%");
@@ -265,7 +264,7 @@ static char *whole_percent(double share, char text[FORMAT_SIZE]) {
     return text;
 }
 
-static const char *device_subject(const struct diagnosis *diagnosis) {
+const char *device_subject(const struct diagnosis *diagnosis) {
     return judges_cpu(diagnosis) ? "The CPU device" : "The GPU";
 }
 
@@ -500,6 +499,8 @@ static void write_outside(struct diagnosis *diagnosis) {
         device.end - device.start > verdict->time / 5 * 4)
         return;
     int64_t before = device.start - model->first, after = model->last - device.end;
+    if (before <= 0 && after <= 0)
+        return;
     uint32_t range = range_before(model, device.start);
     struct buffer line = {0};
     buffer_printf(&line, "The device works in %s of the run only:",

@@ -61,7 +61,8 @@ enum {
     FRAMES_MAX = 256,
     EXTENDED_BYTES = 32 << 10, /* vector registers */
     LINE_SIZE = 4500,
-    FRAME_BYTES = 8 << 10, /* for struct saved_frame */
+    FRAME_BYTES = 16 << 10, /* struct saved_frame, and what the kernel may read behind it: all
+                               registers that the processor has */
     /* results of ridge_probe_attach() */
     PROBE_IS_RECORDED = 1,
     PROBE_NO_THREAD = 2,
@@ -119,9 +120,10 @@ struct signal_frame {
 struct saved_frame {
     uint64_t padding;
     struct signal_frame frame; /* the stack pointer of the call */
-    uint8_t more[56];
+    uint8_t more[64];
     uint8_t fpstate[FX_BYTES];
 };
+_Static_assert(offsetof(struct saved_frame, fpstate) % 64 == 0, "the processor requires it");
 
 static uint64_t frame_address(uint64_t base) {
     return base + offsetof(struct saved_frame, frame);

@@ -61,6 +61,11 @@ bool spool_handle_kernel(const struct spool_origin *origin, const struct spool_k
         .graph = kernel->graph,
         .captured_by = kernel->captured_by,
     };
+    if (kernel->head.bytes >= sizeof(struct spool_kernel_work)) {
+        const struct spool_kernel_work *work = (const void *)kernel;
+        row.bytes = work->bytes ? work->bytes : BYTES_UNKNOWN;
+        row.flops = work->flops;
+    }
     if (!find_queue(origin, kernel->device, kernel->context, kernel->stream, &row.queue))
         return false;
     rows->kernels++;

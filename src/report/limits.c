@@ -70,11 +70,13 @@ void limits_summary(const struct kernels *kernels, const struct limits *limits,
         buffer_printf(words, "%s of the kernel time has a known roof, and is at %s of it",
                       format_percent(wording_share(all->roof_time, kernels->total), share),
                       format_percent(kernel_limits_reached(all), reached));
-        return;
+    } else {
+        buffer_string(words, "the roofs are not known");
+        if (limits->source[DEVICE_LIMIT_MEMORY] != LIMIT_MEASURED)
+            buffer_string(words, "; 'ridge peaks' on its machine measures them");
     }
-    buffer_string(words, "the roofs are not known");
-    if (limits->source[DEVICE_LIMIT_MEMORY] != LIMIT_MEASURED)
-        buffer_string(words, "; 'ridge peaks' on its machine measures them");
+    if (all->estimated)
+        buffer_string(words, "; the work is estimated from shaders and bound buffers");
 }
 
 void limits_of_device(struct json *json, const struct limits *limits) {

@@ -136,11 +136,15 @@ static bool ask(void *context, size_t index, struct status *status) {
                       (enum device_question)(index / report->device_count), status);
 }
 
-/* Steps, the host's timeline and occupancy need only the model. The last two load columns of the
- * trace, one after the other. */
+/* Limits, steps, the host's timeline and occupancy need only the model. The last two load columns
+ * of the trace, one after the other. */
+enum { PREPARE_LIMITS, PREPARE_STEPS, PREPARE_HOST, PREPARATIONS };
+
 static bool prepare(void *context, size_t index, struct status *status) {
     struct report *report = context;
-    if (index)
+    if (index == PREPARE_LIMITS)
+        return limits_find(&report->model, report->options.given, &report->limits, status);
+    if (index == PREPARE_STEPS)
         return steps_find(&report->model, report->loop, &report->steps, status);
     if (!host_build(&report->host, &report->model, status) ||
         !gaps_sum_threads(&report->model, &report->host, &report->gap_totals, status) ||
@@ -151,9 +155,8 @@ static bool prepare(void *context, size_t index, struct status *status) {
     return occupancy_find(&report->model, &report->occupancy, status);
 }
 
-static bool find_limits(struct report *report, struct status *status) {
-    return limits_find(&report->model, report->options.given, &report->limits, status) &&
-           kernel_counters_find(&report->model, &report->kernel_counters, status) &&
+static bool find_work(struct report *report, struct status *status) {
+    return kernel_counters_find(&report->model, &report->kernel_counters, status) &&
            work_find(&report->model, &report->host, report->limits, &report->kernel_counters,
                      &report->work, status);
 }
@@ -338,7 +341,7 @@ bool report_build(struct report *report, struct trace *trace, const struct repor
     bool ok =
         model_build(&report->model, trace, status) &&
         pauses_find(&report->model, &report->pauses, status) &&
-        parallel_run(2, prepare, report, status) && find_limits(report, status) &&
+        parallel_run(PREPARATIONS, prepare, report, status) && find_work(report, status) &&
         select_part(report, status) &&
         parallel_run(report->device_count * DEVICE_QUESTIONS + RUN_QUESTIONS, ask, report, status);
     if (ok && !report->options.no_verdict)

@@ -52,14 +52,24 @@ void text_account(struct text_writer *writer, const struct report_device *device
     buffer_finish(&name);
 }
 
-static void draw_strip(struct text_writer *writer, uint32_t device, struct window window) {
-    enum { CELLS_MAX = 512 };
-    struct timeline_cell cells[CELLS_MAX];
+enum { CELLS_MAX = 512 };
+
+/* A character is at least a nanosecond. */
+static size_t count_cells(const struct text_writer *writer, struct window window) {
     size_t count = writer->style->width - 4;
     if (count > CELLS_MAX)
         count = CELLS_MAX;
-    if ((int64_t)count > window.end - window.start)
-        count = (size_t)(window.end - window.start);
+    return (int64_t)count > window.end - window.start ? (size_t)(window.end - window.start) : count;
+}
+
+static int64_t cell_length(const struct text_writer *writer, struct window window) {
+    size_t count = count_cells(writer, window);
+    return count ? (window.end - window.start) / (int64_t)count : 0;
+}
+
+static void draw_strip(struct text_writer *writer, uint32_t device, struct window window) {
+    struct timeline_cell cells[CELLS_MAX];
+    size_t count = count_cells(writer, window);
     timeline_draw(&writer->report->model, device, window, cells, count);
     output_printf(writer->output, "  |");
     enum text_color current = PLAIN;
@@ -82,14 +92,13 @@ void text_timeline(struct text_writer *writer, const struct report_device *devic
                            selection->windows[selection->count - 1].end};
     struct window zoom;
     char cell[FORMAT_SIZE];
-    int64_t cells = (int64_t)writer->style->width - 4;
     text_section(writer, "Timeline", "%s per character; █▓▒░ busy, = copy, blank idle",
-                 format_duration((whole.end - whole.start) / cells, cell));
+                 format_duration(cell_length(writer, whole), cell));
     draw_strip(writer, device->id, whole);
     struct window inner = device->has_steady ? device->steady_window : whole;
     if (timeline_zoom(&writer->report->model, device->id, inner, 12, &zoom)) {
         text_line(writer, "  12 activities in the middle, %s per character:",
-                  format_duration((zoom.end - zoom.start) / cells, cell));
+                  format_duration(cell_length(writer, zoom), cell));
         draw_strip(writer, device->id, zoom);
     }
 }

@@ -106,6 +106,11 @@ struct spool_kernel {
     uint32_t captured_by; /* correlation id of the call that captured it; 0: unknown */
     uint32_t padding;
 };
+/* A longer SPOOL_KERNEL, with an estimate of the kernel's work. */
+struct spool_kernel_work {
+    struct spool_kernel kernel;
+    uint64_t bytes, flops; /* 0: unknown */
+};
 struct spool_copy {
     struct spool_head head;
     int64_t start, end;

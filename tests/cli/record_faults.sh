@@ -38,12 +38,15 @@ echo "- limits that keep ridge from recording do not keep the program from runni
 # the program prints and its status.
 printf '1\nstatus 7\n' > expected
 under_limit() {
-    # bash redirects before the limit: it needs descriptors for that, too
-    (
-        exec > /dev/null 2>&1
-        ulimit "$1" "$2"
-        "$RIDGE" --version
-    ) || return
+    # bash redirects before the limit: it needs descriptors for that, too. It reports how a program with
+    # sanitizers dies that has too little memory to start.
+    {
+        (
+            exec > /dev/null 2>&1
+            ulimit "$1" "$2"
+            "$RIDGE" --version
+        )
+    } 2> /dev/null || return
     (
         exec > printed 2> "$3"
         ulimit "$1" "$2"
@@ -57,6 +60,16 @@ for limit in 10000 15000 20000 30000 40000 50000 60000 80000; do under_limit -v 
 grep -h unrecorded said-n* | sort -u
 "$RIDGE" record -f -o limited.ridge -- true 2>&1 | grep -q 'CPU sampling is not available' ||
     grep -h 'CPU sampling is not available' said-n* | grep -v 'Too many open files'
+echo "- what the probe had to drop is counted"
+# 50,000 ranges in files that may not grow; one that does not fit is dropped once or twice.
+if ${CC:-cc} -std=c11 ${SAN:+-fsanitize=$SAN} -D_DEFAULT_SOURCE -D_POSIX_C_SOURCE=200809L -I"$TESTS/../src" -I"$TESTS/probe" \
+    -o target "$TESTS/probe/target.c" "$TESTS/probe/nvtx_copy.c" "$BUILD/probe-parts.a" -ldl -lm -pthread; then
+    "$RIDGE" record --no-sampling -o dropped.ridge -- ./target short_files 50000 2> said
+    lost=$(sed -n 's/^lost *\([0-9,]*\) events.*/\1/p' said | tr -d ,)
+    kept=$("$RIDGE" query dropped.ridge "SELECT count(*) FROM range" --format csv | tail -n 1 | tr -d '\r')
+    [ "$kept" -gt 0 ] && [ "$((lost + kept))" -ge 50000 ] && [ "$((lost + kept))" -le 100001 ] || echo "$lost lost, $kept kept"
+    [ "$("$RIDGE" info dropped.ridge | sed -n 's/^ *dropped events: //p' | tr -d ,)" = "$lost" ] || "$RIDGE" info dropped.ridge
+fi
 echo "- without an executable program there is nothing to run"
 (
     ulimit -n 5

@@ -3,10 +3,10 @@
 # that follow from a fixed seed. The numbers that these lead to are those of figures.txt; UPDATE=1 writes it
 # anew, of 240 inputs each. tests/long/damaged runs thousands of them under sanitizers.
 #
-#   BUILD=build [FUZZ_COUNT=60] tests/fuzz/run.sh [TARGET...]
+#   BUILD=build [FUZZ_COUNT=40] tests/fuzz/run.sh [TARGET...]
 cd "$(dirname "$0")/../.." || exit 1
 driver=${BUILD:-build}/fuzz-driver
-count=${FUZZ_COUNT:-${UPDATE:+240}} count=${count:-60}
+count=${FUZZ_COUNT:-${UPDATE:+240}} count=${count:-40}
 passed=0 failed=0
 if [ ! -x "$driver" ]; then
     echo "SKIP $driver is not built"

@@ -16,6 +16,11 @@ cuda_everything() {
         '0 kernel count_launch grid=2,3,1 block=32,1,1 shared=64 registers=16 stream=7 ns=1000' \
         'cuda calls=6 kernels=3 joined=3 copies=0 sets=0 waits=1 allocations=1 impossible=0' '0 ended dropped=0'
 }
+# XLA updates instantiated graphs, which fails if CUPTI records them as a whole.
+cuda_xla() {
+    cuda_record 0 plain 3 && seen '0 meta cuda.graphs: as a whole' &&
+        LD_PRELOAD=$scratch/lib/xla_cuda_plugin.so cuda_record 0 plain 3 && seen '0 meta cuda.graphs: by node'
+}
 cuda_example() {
     RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib target=launches record -c 0 1000 &&
         seen '1000 launches, .*' '0 meta probe.cost_ns: [1-9][0-9]*' 'cuda calls=.* kernels=1000 joined=1000 copies=1 sets=1 .* impossible=0' \
@@ -295,6 +300,7 @@ elif ! {
             "$here/standin_driver.c" "$here/standin_cupti.c" -ldl -pthread &&
         : > "$scratch/empty.c" &&
         build $cc -fPIC -shared -Wl,-soname,libcupti.so.13 -o "$scratch/lib/libcupti.so.13" "$scratch/empty.c" &&
+        build $cc -fPIC -shared -o "$scratch/lib/xla_cuda_plugin.so" "$scratch/empty.c" &&
         build $cc -fPIC -shared -Wl,-z,lazy -Wl,--no-as-needed -o "$scratch/lib/libframework.so" \
             "$here/framework.c" "$scratch/lib/libcupti.so.13" "$scratch/lib/libcuda.so.1" &&
         build $cc -fPIC -shared -Wl,-soname,libnvidia-ml.so.1 -o "$scratch/lib/libnvidia-ml.so.1" \
@@ -307,6 +313,7 @@ elif ! {
     failed=$((failed + 1))
 else
     check "CUDA: calls, kernels, waits, memory, the device" cuda_everything
+    check "CUDA: graphs by node where XLA is loaded" cuda_xla
     check "CUDA: examples/record/launches.c" cuda_example
     check "CUDA: the runtime's calls" cuda_runtime
     check "CUDA: who waits for what" cuda_waiting

@@ -186,17 +186,43 @@ program_of() {
     [ -n "$clients" ] || cannot "RIDGE_VULKAN_CLIENTS is not set (see tests/vulkan/get-clients)" || return 1
     [ -e "$clients/$1" ] || cannot "not in RIDGE_VULKAN_CLIENTS"
 }
-with_wgpu() { client "$python" "$here/wgpu_program.py" && has_kernels; }
+# A shader that multiplies every element, and one that subtracts from it.
+with_wgpu() {
+    client "$python" "$here/wgpu_program.py" && has_kernels &&
+        is 80 "SELECT count(*) FROM activity WHERE kind = 'kernel' AND (bytes, flops) = (32768, 4096)"
+}
 # It loads the driver itself: the loader of its recording finds the counter, alone it finds none.
 with_ncnn() { client "$python" "$here/ncnn_program.py"; }
 with_ggml() {
     program_of ggml && client "$(command -v "$python")" "$here/ggml_program.py" "$clients/ggml" 5 &&
         is 120 "SELECT count(*) FROM activity WHERE kind = 'kernel'" &&
-        is 60 "SELECT count(*) FROM activity WHERE name LIKE 'mul_mat_vec_f16%'" &&
+        is 60 "SELECT count(*) FROM activity WHERE name LIKE 'mul_mat_vec_f16%'
+            AND bytes BETWEEN 2 * 256 * 512 AND 1.05 * 2 * 256 * 512
+            AND flops BETWEEN 2 * 256 * 512 AND 1.5 * 2 * 256 * 512" &&
         [ "$(value "SELECT count(*) FROM range WHERE name LIKE 'MUL_MAT%'")" -ge 60 ]
 }
+# llama.cpp prints the time of each graph, from a timestamp before its first operator to one after its last: its
+# kernels are inside, and it is between the copies before and after the graph.
+with_ggml_timers() {
+    local total
+    program_of ggml && GGML_VK_PERF_LOGGER=1 client "$(command -v "$python")" "$here/ggml_program.py" "$clients/ggml" 5 ||
+        return 1
+    total=$(awk '/^Total time:/ { sum += $3 * 1000; count++ } END { if (count == 5) printf "%d", sum }' "$scratch/summary")
+    [ -n "$total" ] && is 1 "SELECT sum(duration) <= $total FROM activity WHERE kind = 'kernel'" &&
+        is 1 "SELECT sum(start - before) >= $total FROM (SELECT start, lag(end, 1, (SELECT min(start) FROM activity))
+            OVER (ORDER BY start) AS before FROM activity WHERE kind = 'copy')"
+}
+# Products of a matrix of 256 x 256 and a vector have 2 x 256 x 256 operations.
 with_rwkv() {
-    program_of rwkv && client "$clients/rwkv" 6 && is 0 "SELECT count(*) FROM activity WHERE kind = 'kernel' AND name IS NULL"
+    program_of rwkv && client "$clients/rwkv" 6 &&
+        is 0 "SELECT count(*) FROM activity WHERE kind = 'kernel' AND name IS NULL" &&
+        is 0 "SELECT count(*) FROM activity WHERE name LIKE 'matmul%' AND (grid_x, grid_y) = (64, 1)
+            AND bytes BETWEEN 131072 AND 140000 AND flops NOT BETWEEN 131070 AND 131074"
+}
+# 16 x 64 by 64 x 128, and back
+with_burn() {
+    program_of burn && client "$clients/burn" 5 &&
+        is 10 "SELECT count(*) FROM activity WHERE name LIKE 'matmul%' AND flops BETWEEN 262140 AND 262148"
 }
 
 # ---- The stand-in ----
@@ -294,5 +320,7 @@ check "validation layers" with_validation
 check "wgpu-py" with_wgpu
 check "ncnn" with_ncnn
 check "llama.cpp's Vulkan backend" with_ggml
+check "llama.cpp's own timers" with_ggml_timers
 check "web-rwkv" with_rwkv
+check "burn" with_burn
 finish

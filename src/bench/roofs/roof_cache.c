@@ -33,7 +33,7 @@ static bool roof_cache_load(const char *backend, const char *description, bool q
 
 bool roofs_cache_find(const char *backend, const char *description, const char *driver,
                       struct roofs *roofs) {
-    static const char *const backends[] = {"cuda", "metal", "opencl", "cpu"};
+    static const char *const backends[] = {"cuda", "metal", "opencl", "vulkan", "cpu"};
     for (unsigned quick = 0; quick < 2; quick++)
         for (size_t i = 0; i < ARRAY_COUNT(backends); i++)
             if ((!backend || strcmp(backend, backends[i]) == 0) && *description &&

@@ -20,10 +20,8 @@ FOR_EACH(e, GATHER_COUNT) {
     }
     int found = LOAD_I32(indices, place);
     INT64 index = found;
-    bool inside = found >= 0 && index < GATHER_LIMIT;
-    if (inside)
+    ELEMENT(result, e) = CAST(TYPE, zero);
+    if (found >= 0 && index < GATHER_LIMIT)
         ELEMENT(result, e) = ELEMENT(x, from + index * GATHER_FROM(GATHER_AXIS));
-    else
-        ELEMENT(result, e) = CAST(TYPE, zero);
 }
 }

@@ -53,7 +53,6 @@ bool probe_cuda_start(struct probe *probe) {
     atomic_store(&cuda_probe.is_started, true);
     cupti_version_text(cuda_probe.cupti->version, version);
     cuda_put_meta("cupti.version", version);
-    cuda_put_meta("cuda.graphs", probe->options.graph_nodes ? "by node" : "as a whole");
     cuda_flush_start();
     if (!is_loaded)
         cupti_conflict_watch();

@@ -35,6 +35,8 @@ void cuda_put_meta_int(const char *key, int64_t number);
 
 bool cuda_subscribe(struct status *status);
 bool cuda_is_subscribed(void);
+/* Records nodes instead of whole graphs once XLA is loaded, see cuda_subscriber.c. */
+void cuda_graphs_poll(void);
 /* The recorder has stopped: disables all records and callbacks, so that they cost nothing. */
 void cuda_unsubscribe(void);
 

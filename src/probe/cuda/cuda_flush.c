@@ -71,8 +71,10 @@ static void *flush_periodically(void *nothing) {
             atomic_store(&cuda_probe.is_started, false);
             go_on = false;
         }
-        if (go_on)
+        if (go_on) {
             cupti_conflict_poll();
+            cuda_graphs_poll();
+        }
         pthread_mutex_unlock(&flush_lock);
     }
     return NULL;

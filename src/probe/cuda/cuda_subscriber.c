@@ -4,10 +4,13 @@
  * be flushed, because the other client does not know them, and all process-wide settings be
  * restored: record kinds, the clock, and the promise that buffers are zeroed.
  */
+#define _GNU_SOURCE /* dl_iterate_phdr() */
 #include "base/array.h"
 #include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
+#include <link.h>
+#include <string.h>
 #include <time.h>
 
 enum { FLUSH_POLL_NS = 1000000, FLUSH_POLLS = 20 };
@@ -40,6 +43,51 @@ bool cuda_enabled(cupti_result result, const char *call) {
         cuda_put_meta("cuda.incomplete", status.message);
         return false;
     }
+}
+
+/* XLA changes the parameters of nodes in instantiated graphs. With CUPTI's records of whole graphs
+ * that fails with CUDA_ERROR_LAUNCH_FAILED (4 of 6 runs with JAX 0.7 on CUDA 13); with records of
+ * nodes it does not. */
+static unsigned long long libraries_seen; /* loaded so far, see dlpi_adds */
+static bool has_xla;
+
+static int finds_xla(struct dl_phdr_info *info, size_t bytes, void *found) {
+    static const char *const names[] = {"xla_cuda", "xla_extension", "libjax_common",
+                                        "libtensorflow", "libexla"};
+    (void)bytes;
+    if (libraries_seen == info->dlpi_adds)
+        return 1;
+    const char *name = strrchr(info->dlpi_name, '/');
+    for (size_t i = 0; name && i < ARRAY_COUNT(names); i++)
+        *(bool *)found |= strstr(name, names[i]) != NULL;
+    return 0;
+}
+
+static int counts_libraries(struct dl_phdr_info *info, size_t bytes, void *count) {
+    (void)bytes;
+    *(unsigned long long *)count = info->dlpi_adds;
+    return 1;
+}
+
+static bool xla_is_loaded(void) {
+    unsigned long long count = 0;
+    dl_iterate_phdr(counts_libraries, &count);
+    dl_iterate_phdr(finds_xla, &has_xla);
+    libraries_seen = count;
+    return has_xla;
+}
+
+static void put_graphs(void) {
+    cuda_put_meta("cuda.graphs", cuda_probe.probe->options.graph_nodes ? "by node" : "as a whole");
+}
+
+void cuda_graphs_poll(void) {
+    struct probe_options *options = &cuda_probe.probe->options;
+    if (!cuda_is_subscribed() || options->graph_nodes || !xla_is_loaded())
+        return;
+    cuda_probe.cupti->cuptiActivityDisable(CUPTI_KIND_GRAPH);
+    options->graph_nodes = true;
+    put_graphs();
 }
 
 /* Kinds that this version does not know are skipped, except kernels. */
@@ -79,6 +127,8 @@ static bool configure_cupti(const struct cupti *cupti, struct status *status) {
     result = cupti->cuptiActivityRegisterCallbacks(cuda_buffer_requested, cuda_buffer_completed);
     if (result != CUPTI_SUCCEEDED)
         return cupti_call_failed(cupti, result, "cuptiActivityRegisterCallbacks", status);
+    cuda_probe.probe->options.graph_nodes |= xla_is_loaded();
+    put_graphs();
     return enable_kinds(cupti, cuda_probe.probe->options.graph_nodes, status);
 }
 

@@ -41,6 +41,7 @@ struct commands {
     struct vulkan_recording *recording;
     uint32_t open; /* the group that has not ended, or NONE */
     struct vulkan_pipeline bound;
+    struct shader_arguments arguments; /* of the next dispatch */
 };
 
 /* ---- Recordings --------------------------------------------------------------------------- */
@@ -66,6 +67,12 @@ struct vulkan_recording *vulkan_recording_of(const struct vulkan_device *device,
                                              vk_command_buffer buffer) {
     const struct commands *commands = commands_of(device, buffer);
     return commands ? commands->recording : NULL;
+}
+
+struct shader_arguments *vulkan_arguments_of(const struct vulkan_device *device,
+                                             vk_command_buffer buffer) {
+    struct commands *commands = commands_of(device, buffer);
+    return commands && commands->recording ? &commands->arguments : NULL;
 }
 
 static struct vulkan_entry *add_entry(struct commands *commands, enum vulkan_entry_kind kind) {
@@ -180,6 +187,7 @@ static void begin_command(struct commands *commands, const struct vulkan_entry *
         entry->bytes = entry->bytes == BYTES_UNKNOWN || command->bytes == BYTES_UNKNOWN
                            ? BYTES_UNKNOWN
                            : entry->bytes + command->bytes;
+        entry->flops = entry->flops && command->flops ? entry->flops + command->flops : 0;
         add_geometry(entry, command);
         add_name(entry, command->names[0], 1);
         return;
@@ -225,6 +233,7 @@ static void begin_recording(struct commands *commands,
     commands->recording = NULL;
     commands->open = NONE;
     commands->bound = (struct vulkan_pipeline){0};
+    memset(&commands->arguments, 0, sizeof commands->arguments);
     commands->in_render_pass =
         commands->secondary && info->flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT;
     struct vulkan_recording *recording = vulkan_probe() ? vulkan_allocate(sizeof *recording) : NULL;
@@ -373,6 +382,10 @@ void probe_vkDestroyCommandPool(vk_device handle, vk_handle pool, const void *al
 void vulkan_object_release(enum vulkan_object type, void *object) {
     if (type == OBJECT_QUEUE)
         return; /* the device's own list has it */
+    if (type == OBJECT_PIPELINE) {
+        vulkan_pipeline_release(object);
+        return;
+    }
     if (type == OBJECT_COMMAND_BUFFER)
         vulkan_recording_release(((struct commands *)object)->recording);
     vulkan_free(object);
@@ -392,6 +405,18 @@ void probe_vkCmdBindPipeline(vk_command_buffer buffer, int32_t point, vk_handle 
     device->next.vkCmdBindPipeline(buffer, point, handle);
 }
 
+/* A grid of 0 is unknown. */
+static void estimate_work(struct commands *commands, struct vulkan_entry *entry) {
+    struct shader_arguments *arguments = &commands->arguments;
+    if (!commands->bound.work)
+        return;
+    memcpy(arguments->grid, entry->grid, sizeof arguments->grid);
+    memcpy(arguments->block, entry->block, sizeof arguments->block);
+    struct shader_estimate estimate = shader_work_recall(commands->bound.work, arguments);
+    entry->bytes = estimate.bytes ? estimate.bytes : BYTES_UNKNOWN;
+    entry->flops = estimate.flops;
+}
+
 static struct commands *begin_dispatch(struct vulkan_device *device, vk_command_buffer buffer,
                                        uint32_t x, uint32_t y, uint32_t z) {
     struct commands *commands = commands_of(device, buffer);
@@ -406,6 +431,7 @@ static struct commands *begin_dispatch(struct vulkan_device *device, vk_command_
         .name_uses = {commands->bound.name != NULL},
     };
     memcpy(entry.block, commands->bound.block, sizeof entry.block);
+    estimate_work(commands, &entry);
     begin_command(commands, &entry);
     return commands;
 }

@@ -235,6 +235,7 @@ static void start_recording(struct vulkan_device *device,
     device->records = true;
     vulkan_put_meta("vulkan.recorded",
                     vulkan_probe_by_dispatch() ? TEXT("by dispatch") : TEXT("by group"));
+    vulkan_put_meta("vulkan.work", TEXT("estimated"));
     vulkan_reader_start();
 }
 

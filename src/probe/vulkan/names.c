@@ -38,6 +38,23 @@ static const char *derive_name(const struct spirv_entry *entry, const char *entr
     return vulkan_intern((struct text){text, (size_t)length});
 }
 
+static struct shader_work *read_work(const uint32_t *code, size_t words, const char *entry_name,
+                                     const struct vk_specialization_info *values) {
+    struct shader_work *work = vulkan_allocate(sizeof *work), *kept = NULL;
+    if (work && shader_work_read(code, words, entry_name, values, work))
+        kept = vulkan_allocate(shader_work_bytes(work));
+    if (kept)
+        memcpy(kept, work, shader_work_bytes(work));
+    vulkan_free(work);
+    return kept;
+}
+
+void vulkan_pipeline_release(struct vulkan_pipeline *pipeline) {
+    if (pipeline)
+        vulkan_free(pipeline->work);
+    vulkan_free(pipeline);
+}
+
 /* The code of a stage: of its module, or inline. */
 static void describe_pipeline(struct vulkan_device *device,
                               const struct vk_pipeline_shader_stage_create_info *stage,
@@ -58,6 +75,8 @@ static void describe_pipeline(struct vulkan_device *device,
     if (code)
         entry = spirv_find_entry(code, words, entry_name, stage->pSpecializationInfo);
     memcpy(pipeline->block, entry.block, sizeof entry.block);
+    if (code)
+        pipeline->work = read_work(code, words, entry_name, stage->pSpecializationInfo);
     pipeline->name =
         module && module->name ? module->name : derive_name(&entry, entry_name, code, words);
 }
@@ -102,8 +121,12 @@ static void keep_pipelines(struct vulkan_device *device, uint32_t count,
         struct vulkan_pipeline *pipeline = made[i] ? vulkan_allocate(sizeof *pipeline) : NULL;
         if (!pipeline)
             continue;
+        bool added;
         describe_pipeline(device, &infos[i].stage, pipeline);
-        keep(device, OBJECT_PIPELINE, made[i], pipeline);
+        vulkan_pipeline_release(
+            vulkan_object_set(device, OBJECT_PIPELINE, made[i], pipeline, &added));
+        if (!added)
+            vulkan_pipeline_release(pipeline);
     }
 }
 
@@ -139,7 +162,7 @@ vk_result probe_vkCreateGraphicsPipelines(vk_device handle, vk_handle cache, uin
 
 void probe_vkDestroyPipeline(vk_device handle, vk_handle pipeline, const void *allocator) {
     struct vulkan_device *device = vulkan_device_of(handle);
-    vulkan_free(vulkan_object_take(device, OBJECT_PIPELINE, pipeline));
+    vulkan_pipeline_release(vulkan_object_take(device, OBJECT_PIPELINE, pipeline));
     device->next.vkDestroyPipeline(handle, pipeline, allocator);
 }
 

@@ -90,9 +90,10 @@ struct reading {
 static void put_kernel(const struct reading *reading, const struct vulkan_entry *entry,
                        int64_t start, int64_t end) {
     uint32_t name = spool_constant(lane, entry->name ? entry->name : "dispatch");
-    struct spool_kernel *kernel = spool_begin(lane, SPOOL_KERNEL, name, sizeof *kernel);
-    if (!kernel)
+    struct spool_kernel_work *work = spool_begin(lane, SPOOL_KERNEL, name, sizeof *work);
+    if (!work)
         return;
+    struct spool_kernel *kernel = &work->kernel;
     *kernel = (struct spool_kernel){
         .head = kernel->head,
         .start = start,
@@ -104,6 +105,8 @@ static void put_kernel(const struct reading *reading, const struct vulkan_entry 
     };
     memcpy(kernel->grid, entry->grid, sizeof kernel->grid);
     memcpy(kernel->block, entry->block, sizeof kernel->block);
+    work->bytes = entry->bytes == BYTES_UNKNOWN ? 0 : entry->bytes;
+    work->flops = entry->flops;
     spool_publish(lane);
 }
 

@@ -3,7 +3,8 @@
  * The probe is a layer between the program and the driver (layer.c). Calls are recorded by the
  * thread that makes them (calls.c, resources.c). While the program records a command buffer,
  * commands.c adds timestamp queries around each group of commands that a barrier separates from the
- * next, and notes the names of the shaders (names.c, spirv.c). A submission (submit.c) appends a
+ * next, and notes the names of the shaders (names.c, spirv.c) and how much work they are
+ * (descriptors.c, shader_work.h). A submission (submit.c) appends a
  * command buffer of the probe to each batch; it copies the results of the queries to a ring buffer
  * in host memory (queries.c, ring.c), so that the program may submit its command buffers again. One
  * thread reads the rings (reader.c) and converts the device's clock (device_clock.c).
@@ -18,6 +19,7 @@
 
 #include "abi/vulkan_functions.h"
 #include "probe/probe.h"
+#include "probe/vulkan/shader_work.h"
 #include "trace/schema.h"
 
 enum {
@@ -112,6 +114,7 @@ struct vulkan_queue {
 struct vulkan_pipeline {
     const char *name; /* interned; NULL: unknown */
     uint32_t block[3];
+    struct shader_work *work; /* owned; NULL: unknown */
 };
 
 struct vulkan_buffer {
@@ -140,6 +143,7 @@ struct vulkan_entry {
     uint32_t block[3];     /* likewise */
     const char *name;      /* interned */
     uint64_t bytes;        /* BYTES_UNKNOWN, or the sum */
+    uint64_t flops;        /* 0: unknown, or the sum */
     const char *names[3];  /* of kernels: the first distinct ones */
     uint32_t name_uses[3]; /* their number of commands */
     struct vulkan_recording *child;
@@ -164,6 +168,12 @@ void vulkan_recording_release(struct vulkan_recording *recording);
 /* The finished recording of a command buffer, or NULL. */
 struct vulkan_recording *vulkan_recording_of(const struct vulkan_device *device,
                                              vk_command_buffer buffer);
+
+/* What the next dispatch of a command buffer is given; NULL: it is not recorded. */
+struct shader_arguments *vulkan_arguments_of(const struct vulkan_device *device,
+                                             vk_command_buffer buffer);
+/* Takes NULL. */
+void vulkan_pipeline_release(struct vulkan_pipeline *pipeline);
 
 /* ---- Submissions ------------------------------------------------------------------------- */
 
@@ -203,6 +213,9 @@ enum vulkan_object {
     OBJECT_SEMAPHORE,
     OBJECT_BUFFER,
     OBJECT_MEMORY,
+    OBJECT_DESCRIPTOR_POOL,
+    OBJECT_DESCRIPTOR_SET,
+    OBJECT_UPDATE_TEMPLATE,
 };
 /* Replaces an object with the same handle, which it returns. False in *added when out of memory. */
 void *vulkan_object_set(const struct vulkan_device *device, enum vulkan_object type,

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "rows.h"
 
+#include <math.h>
 #include <zlib.h>
 
 #include "base/output.h"
@@ -491,6 +492,140 @@ TEST(times_out_of_range_and_negative_durations_are_refused) {
         CHECK_INT(drop, !rows[i].valid);
         CHECK_INT(status.message[0] == 0, rows[i].valid);
     }
+}
+
+static void put_annotation(struct buffer *file, const char *name, uint32_t field, uint64_t bits) {
+    size_t annotation = protobuf_begin(file, EVENT_ANNOTATION);
+    protobuf_put_text(file, ANNOTATION_NAME, text_of(name));
+    if (field == ANNOTATION_DOUBLE)
+        protobuf_put_fixed64(file, field, bits);
+    else
+        protobuf_put_integer(file, field, bits);
+    protobuf_end(file, annotation);
+}
+
+static void put_annotation_text(struct buffer *file, const char *name, const char *text) {
+    size_t annotation = protobuf_begin(file, EVENT_ANNOTATION);
+    protobuf_put_text(file, ANNOTATION_NAME, text_of(name));
+    protobuf_put_text(file, ANNOTATION_STRING, text_of(text));
+    protobuf_end(file, annotation);
+}
+
+TEST(annotations_of_every_type_become_json) {
+    static const double numbers[] = {0.25, INFINITY};
+    struct buffer file = {0};
+    struct status status;
+    uint64_t bits[2];
+    memcpy(bits, numbers, sizeof bits);
+    put_thread(&file, 9, 42, 43, "worker");
+    struct packet packet = begin_packet(&file, 1, 1000, 0);
+    size_t event = protobuf_begin(&file, PACKET_TRACK_EVENT);
+    protobuf_put_integer(&file, EVENT_TYPE, TYPE_INSTANT);
+    protobuf_put_integer(&file, EVENT_TRACK, 9);
+    protobuf_put_text(&file, EVENT_NAME, TEXT("annotated"));
+    put_annotation(&file, "yes", ANNOTATION_BOOL, 1);
+    put_annotation(&file, "no", ANNOTATION_BOOL, 0);
+    put_annotation(&file, "large", ANNOTATION_UINT, UINT64_MAX);
+    put_annotation(&file, "negative", ANNOTATION_INT, (uint64_t)-7);
+    put_annotation(&file, "part", ANNOTATION_DOUBLE, bits[0]);
+    put_annotation(&file, "endless", ANNOTATION_DOUBLE, bits[1]);
+    put_annotation_text(&file, "quoted", "a\"b\\c");
+    put_annotation_text(&file, "broken", "x\x01\xFFy\xC3\xA9");
+    protobuf_end(&file, event);
+    end_packet(packet);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK_INT(trace->mark.count, 1);
+    CHECK(text_is(trace_text(trace, trace->mark.detail[0]),
+                  "{\"yes\":true,\"no\":false,\"large\":18446744073709551615,\"negative\":-7,"
+                  "\"part\":0.25,\"endless\":null,\"quoted\":\"a\\\"b\\\\c\","
+                  "\"broken\":\"x\\u0001\xEF\xBF\xBDy\xC3\xA9\"}"));
+    trace_close(trace);
+}
+
+/* A complete event of Chromium's older format: 30 us from its phase, in place of a type. */
+static void put_legacy(struct buffer *file, uint64_t time, uint64_t phase, uint64_t duration_us) {
+    struct packet packet = begin_packet(file, 1, time, 0);
+    size_t event = protobuf_begin(file, PACKET_TRACK_EVENT);
+    size_t legacy = protobuf_begin(file, EVENT_LEGACY);
+    protobuf_put_integer(file, LEGACY_NAME_ID, 3);
+    protobuf_put_integer(file, LEGACY_PHASE, phase);
+    protobuf_put_integer(file, LEGACY_DURATION_US, duration_us);
+    protobuf_end(file, legacy);
+    protobuf_end(file, event);
+    end_packet(packet);
+}
+
+static void put_default_track(struct buffer *file, uint64_t track) {
+    struct packet packet = begin_packet(file, 1, 0, 0);
+    size_t defaults = protobuf_begin(file, PACKET_DEFAULTS);
+    size_t event = protobuf_begin(file, PACKET_TRACK_EVENT);
+    protobuf_put_integer(file, EVENT_TRACK, track);
+    protobuf_end(file, event);
+    protobuf_end(file, defaults);
+    end_packet(packet);
+}
+
+TEST(events_without_a_track_take_the_default_and_old_ones_are_ranges) {
+    struct buffer file = {0};
+    struct status status;
+    put_thread(&file, 9, 42, 43, "worker");
+    put_names(&file, 1, 3, "old", true);
+    put_default_track(&file, 9);
+    put_legacy(&file, 1000, 'X', 30);
+    put_legacy(&file, 2000, 'Q', 30); /* of no kind that is known */
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK_INT(trace->range.count, 1);
+    CHECK_INT(trace->range.start[0], 1000);
+    CHECK_INT(trace->range.duration[0], 30000);
+    CHECK_STRING(name_at(trace, trace->range.name[0]), "old");
+    CHECK_INT(trace->thread.tid[trace->range.thread[0]], 43);
+    trace_close(trace);
+}
+
+/* Times in microseconds since the packet that describes the thread, and absolute ones. */
+TEST(times_in_events_are_microseconds_behind_the_last_one) {
+    static const struct {
+        uint32_t field;
+        uint64_t us;
+        int64_t time;
+    } events[] = {{EVENT_DELTA_US, 5, 105000},
+                  {EVENT_DELTA_US, 7, 112000},
+                  {EVENT_ABSOLUTE_US, 300, 300000},
+                  {EVENT_DELTA_US, 1, 113000}};
+    struct buffer file = {0};
+    struct status status;
+    put_thread(&file, 9, 42, 43, "worker");
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t thread = protobuf_begin(&file, PACKET_THREAD);
+    protobuf_put_integer(&file, THREAD_REFERENCE_US, 100);
+    protobuf_end(&file, thread);
+    end_packet(packet);
+    for (size_t i = 0; i < ARRAY_COUNT(events); i++) {
+        packet = begin_packet(&file, 1, 0, 0);
+        size_t event = protobuf_begin(&file, PACKET_TRACK_EVENT);
+        protobuf_put_integer(&file, EVENT_TYPE, TYPE_INSTANT);
+        protobuf_put_integer(&file, EVENT_TRACK, 9);
+        protobuf_put_integer(&file, events[i].field, events[i].us);
+        protobuf_end(&file, event);
+        end_packet(packet);
+    }
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    CHECK_OK(trace, status);
+    if (!trace)
+        return;
+    CHECK_INT(trace->mark.count, ARRAY_COUNT(events));
+    for (size_t i = 0; i < ARRAY_COUNT(events); i++)
+        CHECK_INT(trace->mark.time[i], events[i].time);
+    trace_close(trace);
 }
 
 /* ---- AMD's tools ---- */
