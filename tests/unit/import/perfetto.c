@@ -923,7 +923,7 @@ TEST(a_trace_of_tracks_alone_is_empty_and_one_of_other_payloads_is_refused) {
     protobuf_end(&file, info);
     end_packet(packet);
     trace = open_bytes(&file, &(struct import_options){0}, &status);
-    CHECK(!trace && strstr(status.message, "without events that ridge reads"));
+    CHECK(!trace && strstr(status.message, "has no event that ridge reads"));
     trace_close(trace);
     buffer_finish(&file);
 }
