@@ -20,7 +20,7 @@
 
 #include "record/symbols/perf_unwind.h"
 
-enum { FRAMES = 64, STACK_BYTES = 16 << 10 };
+enum { FRAMES = 64, STACK_BYTES = 60 << 10 }; /* a signal frame with AMX state has 11 KB */
 
 struct seen {
     struct symbols *symbols;
