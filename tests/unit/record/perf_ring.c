@@ -277,7 +277,6 @@ TEST(the_stack_size_of_a_running_program_can_be_changed) {
         CHECK(write(go, "g", 1) == 1);
         for (unsigned i = 0; i < ARRAY_COUNT(order); i++)
             CHECK_INT(others_after_change(&rings, order[i]), 0);
-        CHECK(rings.limited || perf_rings_lost(&rings) == 0); /* small rings fill within 10 ms */
     }
     perf_rings_close(&rings);
     close(go);
