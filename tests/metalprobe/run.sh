@@ -127,6 +127,7 @@ whole_buffers() {
 without_counters() { whole_buffers nocounters 20 && is_own_time "SELECT sum(duration) FROM activity" 20; }
 zero_counters() { whole_buffers zerocounters 20 && is_own_time "SELECT sum(duration) FROM activity" 20; }
 in_ticks() { STANDIN=ticks run_both 0 steps 400 && lost nothing && is_sound && has_kernels triple; }
+slow_clock() { STANDIN=slowclock run_both 0 steps 400 && lost nothing && is_sound && has_kernels triple; }
 zero_times() { STANDIN=zerotimes run_both 0 steps 20 && lost '20 events' && has_calls 20 commit && warned 'has no times'; }
 late() { STANDIN=late run_both 0 steps 5 && lost nothing && has_kernels triple && is_sound; }
 failing() { STANDIN=fails run_both 0 steps 20 && lost '4 events' && warned 'failed on the GPU'; }
@@ -170,6 +171,7 @@ check "MTLCopyAllDevices" all_devices
 check "a device without counters" without_counters
 check "counters that are zero" zero_counters
 check "timestamps in ticks" in_ticks
+check "a clock that is read slowly" slow_clock
 check "command buffers without times" zero_times
 check "handlers that run late" late
 check "command buffers that fail" failing

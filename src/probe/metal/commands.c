@@ -295,16 +295,18 @@ struct span {
 
 /* All or none: a buffer whose encoders are partly timed would look partly idle. */
 static bool read_encoders(const struct commands *buffer, struct span whole, struct span *spans) {
+    struct metal_device *device = buffer->queue->device;
     uint32_t timed = 0;
     if (buffer->too_many)
         return false;
+    const struct metal_clock clock = metal_read_clock(device);
     for (uint32_t i = 0; i < buffer->encoder_count; i++) {
         const struct encoder *encoder = &buffer->encoders[i];
         spans[i] = (struct span){0};
         if (is_empty(encoder))
             continue;
         if (encoder->slot == METAL_NO_SLOT ||
-            !metal_read_samples(buffer->queue->device, encoder->slot, whole.start, whole.end,
+            !metal_read_samples(device, &clock, encoder->slot, whole.start, whole.end,
                                 &spans[i].start, &spans[i].end))
             return false;
         timed++;

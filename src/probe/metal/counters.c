@@ -79,6 +79,18 @@ static void read_clock(struct metal_device *device) {
     metal_unlock();
 }
 
+struct metal_clock metal_read_clock(struct metal_device *device) {
+    struct metal_clock clock = {0};
+    if (atomic_load(&device->counters.state) != COUNTERS_ON)
+        return clock;
+    read_clock(device);
+    if (metal_lock()) {
+        clock = device->clock;
+        metal_unlock();
+    }
+    return clock;
+}
+
 /* False until two readings are far enough apart. */
 static bool to_host(const struct metal_clock *clock, uint64_t gpu, int64_t *time) {
     int64_t span = clock->last_host - clock->first_host;
@@ -249,18 +261,12 @@ static void count_result(struct metal_counters *counters, bool ok) {
     metal_unlock();
 }
 
-bool metal_read_samples(struct metal_device *device, int slot, int64_t from, int64_t until,
-                        int64_t *start, int64_t *end) {
+bool metal_read_samples(struct metal_device *device, const struct metal_clock *clock, int slot,
+                        int64_t from, int64_t until, int64_t *start, int64_t *end) {
     uint64_t samples[2];
-    struct metal_clock clock = {0};
-    read_clock(device);
     bool ok = resolve(device, slot, samples);
-    if (metal_lock()) {
-        clock = device->clock;
-        metal_unlock();
-    }
     if (ok) {
-        if (!to_host(&clock, samples[0], start) || !to_host(&clock, samples[1], end))
+        if (!to_host(clock, samples[0], start) || !to_host(clock, samples[1], end))
             return false;
         ok = *start > from - TOLERANCE_NS && *end < until + TOLERANCE_NS && *end >= *start;
     }

@@ -194,10 +194,13 @@ enum { METAL_NO_SLOT = -1 };
  * caller; nil: not sampled. `given` is the program's descriptor or nil. */
 objc_id metal_sampled_descriptor(struct metal_device *device, enum metal_kind kind, objc_id given,
                                  int *slot);
+/* How to convert the device's timestamps now. The samples of one command buffer are converted with
+ * one clock: with two, encoders that ran one after the other could overlap. */
+struct metal_clock metal_read_clock(struct metal_device *device);
 /* The times of a completed encoder on the monotonic clock; false: none, or impossible ones for a
  * command buffer that ran from `from` to `until`. */
-bool metal_read_samples(struct metal_device *device, int slot, int64_t from, int64_t until,
-                        int64_t *start, int64_t *end);
+bool metal_read_samples(struct metal_device *device, const struct metal_clock *clock, int slot,
+                        int64_t from, int64_t until, int64_t *start, int64_t *end);
 void metal_free_slot(struct metal_device *device, int slot);
 /* Why encoders are not timed; NULL: they are. */
 const char *metal_counters_missing(const struct metal_device *device);
