@@ -215,3 +215,12 @@ bool input_more(struct input *input, size_t limit, struct status *status) {
     memset(input->data + input->length, 0, INPUT_PADDING);
     return true;
 }
+
+bool input_read_file(struct input *input, const char *path, size_t limit, struct status *status) {
+    if (!input_open(input, path, status))
+        return false;
+    while (!input->at_end)
+        if (!input_more(input, limit, status))
+            return false;
+    return true;
+}

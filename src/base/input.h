@@ -42,6 +42,8 @@ void input_close(struct input *input);
 /* Reads more; the window moves (data changes) and grows when it is full. Fails if it would have to
  * grow beyond `limit` bytes; the caller reports which token is too long. */
 bool input_more(struct input *input, size_t limit, struct status *status);
+/* Opens the file and reads all of it, at most `limit` bytes. */
+bool input_read_file(struct input *input, const char *path, size_t limit, struct status *status);
 static inline void input_consume(struct input *input, size_t count) {
     if (count == 0)
         return; /* `data` may still be NULL */

@@ -5,19 +5,22 @@
 
 #include "base/memory.h"
 
-ptrdiff_t text_find(struct text a, const char *needle) {
-    size_t length = strlen(needle);
-    if (length == 0)
+ptrdiff_t text_find_text(struct text a, struct text needle) {
+    if (needle.length == 0)
         return 0;
-    for (size_t at = 0; at + length <= a.length; at++) {
-        const char *hit = memchr(a.data + at, needle[0], a.length - length + 1 - at);
+    for (size_t at = 0; at + needle.length <= a.length; at++) {
+        const char *hit = memchr(a.data + at, needle.data[0], a.length - needle.length + 1 - at);
         if (!hit)
             return -1;
         at = (size_t)(hit - a.data);
-        if (memcmp(hit, needle, length) == 0)
+        if (memcmp(hit, needle.data, needle.length) == 0)
             return (ptrdiff_t)at;
     }
     return -1;
+}
+
+ptrdiff_t text_find(struct text a, const char *needle) {
+    return text_find_text(a, text_of(needle));
 }
 
 struct text text_line_with(struct text a, const char *word) {

@@ -38,6 +38,7 @@ static inline bool text_starts(struct text a, const char *prefix) {
 }
 /* Position of `needle` in `a`, or -1. */
 ptrdiff_t text_find(struct text a, const char *needle);
+ptrdiff_t text_find_text(struct text a, struct text needle);
 
 /* The first line that contains `word`, else the first line that is not empty. */
 struct text text_line_with(struct text a, const char *word);

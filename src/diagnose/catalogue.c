@@ -34,13 +34,6 @@ struct matcher {
     bool *backward;         /* by row of trace->stack: in the backward pass of PyTorch */
 };
 
-static bool has_part(struct text name, struct text part) {
-    for (size_t at = 0; at + part.length <= name.length; at++)
-        if (name.data[at] == part.data[0] && memcmp(name.data + at, part.data, part.length) == 0)
-            return true;
-    return false;
-}
-
 /* Takes the text up to the next `separator`; false at the end. */
 static bool next_part(struct text *rest, char separator, struct text *part) {
     if (rest->length == 0)
@@ -57,7 +50,7 @@ static bool has_any(struct text name, const char *words) {
     while (next_part(&rest, '|', &word)) {
         bool all = true;
         while (all && next_part(&word, '&', &part))
-            all = has_part(name, part);
+            all = text_find_text(name, part) >= 0;
         if (all)
             return true;
     }

@@ -305,11 +305,8 @@ static bool read_functions(struct pstats *import) {
 }
 
 static bool read_whole(struct pstats *import, const char *path) {
-    if (!input_open(&import->input, path, import->status))
+    if (!input_read_file(&import->input, path, FILE_MAX_BYTES, import->status))
         return false;
-    while (!import->input.at_end)
-        if (!input_more(&import->input, FILE_MAX_BYTES, import->status))
-            return false;
     import->at = (const unsigned char *)import->input.data;
     import->end = import->at + import->input.length;
     return true;

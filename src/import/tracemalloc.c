@@ -96,22 +96,13 @@ static void write_meta(struct tracemalloc *import) {
                            "times and names of functions"));
 }
 
-static bool read_whole(const char *path, struct input *input, struct status *status) {
-    if (!input_open(input, path, status))
-        return false;
-    while (!input->at_end)
-        if (!input_more(input, FILE_MAX_BYTES, status))
-            return false;
-    return true;
-}
-
 static bool tracemalloc_run(const struct import_source *source,
                             const struct import_options *options, struct trace_writer *writer,
                             struct status *status) {
     struct tracemalloc import = {.writer = writer, .entities.writer = writer};
     struct input input = {.fd = -1};
     (void)options; /* there are no times */
-    bool ok = read_whole(source->path, &input, status) &&
+    bool ok = input_read_file(&input, source->path, FILE_MAX_BYTES, status) &&
               pickle_read(&import.pickle, (struct text){input.data, input.length}, status) &&
               read_snapshot(&import, status);
     if (ok)

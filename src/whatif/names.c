@@ -28,19 +28,12 @@ static bool matches_whole(struct text name, struct text pattern) {
     return p == pattern.length;
 }
 
-static bool has_part(struct text name, struct text part) {
-    for (size_t i = 0; i + part.length <= name.length; i++)
-        if (memcmp(name.data + i, part.data, part.length) == 0)
-            return true;
-    return false;
-}
-
 bool name_matches(struct text name, struct text pattern) {
     if (pattern.length == 0)
         return true;
     if (memchr(pattern.data, '*', pattern.length) || memchr(pattern.data, '?', pattern.length))
         return matches_whole(name, pattern);
-    return has_part(name, pattern);
+    return text_find_text(name, pattern) >= 0;
 }
 
 static bool has(struct text name, const char *part) {

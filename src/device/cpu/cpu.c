@@ -18,8 +18,8 @@ enum {
     ALIGNMENT = 64,
     COPY_SHARED = 4 << 20, /* copies of at least this size use the thread pool */
     COPY_UNIT = 512 << 10,
-    /* Sums are cut into parts for the number of threads, which changes their rounding; if that must
-     * not be, they are cut for this number, and at most so many threads run. */
+    /* Sums are split by the number of threads, which changes their rounding. Deterministic devices
+     * split them into this number of parts, and use at most as many threads. */
     DETERMINISTIC_UNITS = 16,
 };
 

@@ -46,34 +46,28 @@ bool cuda_enabled(cupti_result result, const char *call) {
 }
 
 /* XLA changes the parameters of nodes in instantiated graphs. With CUPTI's records of whole graphs
- * that fails with CUDA_ERROR_LAUNCH_FAILED (4 of 6 runs with JAX 0.7 on CUDA 13); with records of
- * nodes it does not. */
+ * that fails with CUDA_ERROR_LAUNCH_FAILED (4 of 6 runs of a JAX program on CUDA 13); with records
+ * of nodes it does not (9 runs). */
 static unsigned long long libraries_seen; /* loaded so far, see dlpi_adds */
 static bool has_xla;
 
-static int finds_xla(struct dl_phdr_info *info, size_t bytes, void *found) {
+static int look_for_xla(struct dl_phdr_info *info, size_t bytes, void *loaded) {
     static const char *const names[] = {"xla_cuda", "xla_extension", "libjax_common",
                                         "libtensorflow", "libexla"};
     (void)bytes;
+    *(unsigned long long *)loaded = info->dlpi_adds;
     if (libraries_seen == info->dlpi_adds)
         return 1;
     const char *name = strrchr(info->dlpi_name, '/');
     for (size_t i = 0; name && i < ARRAY_COUNT(names); i++)
-        *(bool *)found |= strstr(name, names[i]) != NULL;
+        has_xla |= strstr(name, names[i]) != NULL;
     return 0;
 }
 
-static int counts_libraries(struct dl_phdr_info *info, size_t bytes, void *count) {
-    (void)bytes;
-    *(unsigned long long *)count = info->dlpi_adds;
-    return 1;
-}
-
 static bool xla_is_loaded(void) {
-    unsigned long long count = 0;
-    dl_iterate_phdr(counts_libraries, &count);
-    dl_iterate_phdr(finds_xla, &has_xla);
-    libraries_seen = count;
+    unsigned long long loaded = 0;
+    dl_iterate_phdr(look_for_xla, &loaded);
+    libraries_seen = loaded;
     return has_xla;
 }
 
