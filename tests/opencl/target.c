@@ -122,6 +122,13 @@ static struct setup set_up(void) {
     return setup;
 }
 
+/* Long enough for the probe's reader to see what is complete: see tests/patient.sh. */
+static void give_time(unsigned ms) {
+    const char *patience = getenv("PATIENCE");
+    if (getenv("RIDGE_SPOOL"))
+        usleep(1000 * ms * (unsigned)(patience ? atoi(patience) : 1));
+}
+
 static void tear_down(struct setup *setup) {
     CL(clReleaseMemObject, cl_int, cl_mem)(setup->buffer);
     CL(clReleaseKernel, cl_int, cl_kernel)(setup->triple);
@@ -129,6 +136,7 @@ static void tear_down(struct setup *setup) {
     CL(clReleaseKernel, cl_int, cl_kernel)(setup->spin);
     CL(clReleaseProgram, cl_int, cl_program)(setup->program);
     CL(clReleaseContext, cl_int, cl_context)(setup->context);
+    give_time(20); /* the driver destroys a buffer later than it is released */
 }
 
 static cl_command_queue create_queue(const struct setup *setup, cl_bitfield properties) {
@@ -497,13 +505,6 @@ static void fork_after(unsigned count) {
 }
 
 static volatile int *volatile nowhere;
-
-/* Long enough for the probe's reader to see what is complete: see tests/patient.sh. */
-static void give_time(unsigned ms) {
-    const char *patience = getenv("PATIENCE");
-    if (getenv("RIDGE_SPOOL"))
-        usleep(1000 * ms * (unsigned)(patience ? atoi(patience) : 1));
-}
 
 /* Ends without waiting, in one of several ways. */
 static void abrupt(unsigned count, int how) {
