@@ -78,10 +78,19 @@ def seconds(limit):
 
 
 def run_launched(command, limit):
-    null = subprocess.DEVNULL
+    null, started, stopped = subprocess.DEVNULL, [], []
+
+    def stop(*_):
+        stopped.append(1)
+        for child in started:
+            child.terminate()
+
+    signal.signal(signal.SIGINT, stop)
     child = subprocess.Popen(command, cwd="/", env={"PATH": "/usr/bin:/bin", "INSTRUMENTS": "1", **MUTANT},
                              stdin=null, stdout=null, stderr=null, start_new_session=True)
-    signal.signal(signal.SIGINT, lambda *_: child.terminate())
+    started.append(child)
+    if stopped:
+        child.terminate()
     print(f"Launching process: {command[0]}.\nCtrl-C to stop the recording", flush=True)
     try:
         code = child.wait(seconds(limit) if limit else None)
