@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "record/symbols/line_table.h"
+#include "base/line_table.h"
 #include "targets.h"
 
 static void *copy_of(const uint8_t *bytes, size_t length) {

@@ -3,8 +3,8 @@
  *
  * The input is untrusted: every offset is checked, and every loop is bounded by the section.
  */
-#ifndef RIDGE_RECORD_SYMBOLS_LINE_TABLE_H
-#define RIDGE_RECORD_SYMBOLS_LINE_TABLE_H
+#ifndef RIDGE_BASE_LINE_TABLE_H
+#define RIDGE_BASE_LINE_TABLE_H
 
 #include "base/text.h"
 #include "base/elf.h"
