@@ -433,18 +433,30 @@ bool line_table_index(struct line_table *table, struct status *status) {
     return true;
 }
 
-bool line_table_read(struct line_table *table, const struct elf_source *source,
-                     struct status *status) {
+static bool read_strings_and_index(struct line_table *table, const struct elf_source *source,
+                                   struct status *status) {
     struct status ignored;
-    *table = (struct line_table){0};
-    if (!elf_section_copy(source, ".debug_line", SECTION_BYTES_MAX, &table->line, status))
-        return false;
     elf_section_copy(source, ".debug_line_str", SECTION_BYTES_MAX, &table->line_strings, &ignored);
     elf_section_copy(source, ".debug_str", SECTION_BYTES_MAX, &table->strings, &ignored);
     if (line_table_index(table, status))
         return true;
     line_table_finish(table);
     return false;
+}
+
+bool line_table_read(struct line_table *table, const struct elf_source *source,
+                     struct status *status) {
+    *table = (struct line_table){0};
+    return elf_section_copy(source, ".debug_line", SECTION_BYTES_MAX, &table->line, status) &&
+           read_strings_and_index(table, source, status);
+}
+
+bool line_table_read_object(struct line_table *table, const struct elf_source *source,
+                            struct status *status) {
+    *table = (struct line_table){0};
+    return elf_object_section_copy(source, ".debug_line", SECTION_BYTES_MAX, &table->line,
+                                   status) &&
+           read_strings_and_index(table, source, status);
 }
 
 void line_table_finish(struct line_table *table) {
