@@ -473,36 +473,44 @@ static void relocate(struct elf_section *section, const struct relocation *reloc
     }
 }
 
+/* Applies the relocations to a copy of their section. */
+static bool relocate_section(const struct elf_source *source, const struct elf_section *relocations,
+                             struct elf_section *section, struct status *status) {
+    struct file_header header;
+    struct sections sections;
+    struct elf unused = {0};
+    if (!read_header(source, &header, status) ||
+        !read_section_headers(source, &header, &sections, status))
+        return false;
+    sections.is_object = true;
+    choose_symbol_table(&unused, &sections);
+    const struct section_header *table = sections.symbols;
+    struct symbol_entry *symbols =
+        table ? elf_source_copy(source, table->offset, table->bytes, SYMBOLS_BYTES_MAX, status)
+              : NULL;
+    if (symbols)
+        relocate(section, (const struct relocation *)(const void *)relocations->bytes,
+                 relocations->length / sizeof(struct relocation), symbols,
+                 table->bytes / sizeof *symbols, &sections);
+    memory_free(symbols);
+    memory_free(sections.items);
+    return symbols || (!table && status_fail(status, STATUS_INPUT, "no symbol table"));
+}
+
 bool elf_object_section_copy(const struct elf_source *source, const char *name, uint64_t limit,
                              struct elf_section *section, struct status *status) {
     char relocation_name[32];
     struct elf_section relocations = {0};
-    struct file_header header;
-    struct sections sections = {0};
-    struct elf unused = {0};
-    struct status none;
     snprintf(relocation_name, sizeof relocation_name, ".rel%s", name);
-    if (!elf_section_copy(source, name, limit, section, status))
-        return false;
-    if (!elf_section_copy(source, relocation_name, limit, &relocations, &none))
-        return true;
-    struct symbol_entry *symbols = NULL;
-    if (read_header(source, &header, status) &&
-        read_section_headers(source, &header, &sections, status)) {
-        sections.is_object = true;
-        choose_symbol_table(&unused, &sections);
-        if (sections.symbols)
-            symbols = elf_source_copy(source, sections.symbols->offset, sections.symbols->bytes,
-                                      SYMBOLS_BYTES_MAX, status);
-    }
-    if (symbols)
-        relocate(section, (const struct relocation *)(const void *)relocations.bytes,
-                 relocations.length / sizeof(struct relocation), symbols,
-                 sections.symbols->bytes / sizeof *symbols, &sections);
-    memory_free(symbols);
+    bool ok = elf_section_copy(source, name, limit, section, status) &&
+              elf_section_copy(source, relocation_name, limit, &relocations, status) &&
+              relocate_section(source, &relocations, section, status);
     memory_free(relocations.bytes);
-    memory_free(sections.items);
-    return true;
+    if (!ok) {
+        memory_free(section->bytes);
+        *section = (struct elf_section){0};
+    }
+    return ok;
 }
 
 bool elf_read(struct elf *elf, const struct elf_source *source, struct status *status) {

@@ -70,7 +70,8 @@ struct elf_section {
 bool elf_section_copy(const struct elf_source *source, const char *name, uint64_t limit,
                       struct elf_section *section, struct status *status);
 
-/* The same of a cubin: relocated addresses are offsets in the file. */
+/* The same of a cubin: relocated addresses are offsets in the file. False also without relocations.
+ */
 bool elf_object_section_copy(const struct elf_source *source, const char *name, uint64_t limit,
                              struct elf_section *section, struct status *status);
 

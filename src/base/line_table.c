@@ -433,12 +433,22 @@ bool line_table_index(struct line_table *table, struct status *status) {
     return true;
 }
 
+/* A section that need not be there. */
+static bool read_optional(const struct elf_source *source, const char *name,
+                          struct elf_section *section, struct status *status) {
+    struct status failure = {0};
+    if (elf_section_copy(source, name, SECTION_BYTES_MAX, section, &failure) ||
+        failure.code != STATUS_MEMORY)
+        return true;
+    *status = failure;
+    return false;
+}
+
 static bool read_strings_and_index(struct line_table *table, const struct elf_source *source,
                                    struct status *status) {
-    struct status ignored;
-    elf_section_copy(source, ".debug_line_str", SECTION_BYTES_MAX, &table->line_strings, &ignored);
-    elf_section_copy(source, ".debug_str", SECTION_BYTES_MAX, &table->strings, &ignored);
-    if (line_table_index(table, status))
+    if (read_optional(source, ".debug_line_str", &table->line_strings, status) &&
+        read_optional(source, ".debug_str", &table->strings, status) &&
+        line_table_index(table, status))
         return true;
     line_table_finish(table);
     return false;

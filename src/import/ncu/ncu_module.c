@@ -40,18 +40,22 @@ struct ncu_module *ncu_module_find(const struct ncu_modules *modules, uint64_t i
 
 /* ---- Reading ---- */
 
-static void read_cubin(struct ncu_module *module, struct text bytes) {
+/* A cubin without line information, or a damaged one, is no failure. */
+static bool read_cubin(struct ncu_module *module, struct text bytes, struct status *status) {
     struct elf_source source = {
         .fd = -1, .bytes = (const uint8_t *)bytes.data, .length = bytes.length};
-    struct status none;
+    struct status failure = {0};
     if (bytes.length == 0)
-        return;
+        return true;
     elf_finish(&module->elf);
     line_table_finish(&module->lines);
-    if (elf_read_object(&module->elf, &source, &none))
-        line_table_read_object(&module->lines, &source, &none);
-    else
+    if (!elf_read_object(&module->elf, &source, &failure))
         elf_finish(&module->elf);
+    else
+        line_table_read_object(&module->lines, &source, &failure);
+    if (failure.code == STATUS_MEMORY)
+        *status = failure;
+    return failure.code != STATUS_MEMORY;
 }
 
 static const struct elf_function *find_in_cubin(const struct ncu_module *module, struct text name) {
@@ -124,7 +128,8 @@ bool ncu_module_read(struct ncu_modules *modules, struct text message, struct tr
         module = &modules->list[modules->count++];
         *module = (struct ncu_module){.id = id};
     }
-    read_cubin(module, cubin);
+    if (!read_cubin(module, cubin, status))
+        return false;
     fields = protobuf_of(message);
     while (protobuf_next(&fields, &field))
         if (field.number == 9 && !read_functions(module, protobuf_text(&field), writer, status))
