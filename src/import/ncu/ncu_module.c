@@ -65,13 +65,15 @@ static const struct elf_function *find_in_cubin(const struct ncu_module *module,
     return NULL;
 }
 
-static uint32_t plain_name(struct text mangled, struct trace_writer *writer) {
+static bool plain_name(struct text mangled, struct trace_writer *writer, uint32_t *id,
+                       struct status *status) {
     struct buffer plain = {0};
     if (!demangle(mangled, &plain))
         buffer_text(&plain, mangled);
-    uint32_t id = trace_writer_string(writer, buffer_as_text(&plain));
+    bool ok = buffer_ok(&plain, status);
+    *id = ok ? trace_writer_string(writer, buffer_as_text(&plain)) : 0;
     buffer_finish(&plain);
-    return id;
+    return ok;
 }
 
 static bool read_function(struct ncu_module *module, struct text bytes, struct trace_writer *writer,
@@ -89,13 +91,12 @@ static bool read_function(struct ncu_module *module, struct text bytes, struct t
     const struct elf_function *found = find_in_cubin(module, name);
     if (!found || address == 0 || found->end <= found->address)
         return true;
-    if (!GROW(module->functions, &module->function_capacity, module->function_count + 1, status))
+    struct ncu_function function = {
+        .address = address, .bytes = found->end - found->address, .offset = found->address};
+    if (!plain_name(name, writer, &function.name, status) ||
+        !GROW(module->functions, &module->function_capacity, module->function_count + 1, status))
         return false;
-    module->functions[module->function_count++] =
-        (struct ncu_function){.address = address,
-                              .bytes = found->end - found->address,
-                              .offset = found->address,
-                              .name = plain_name(name, writer)};
+    module->functions[module->function_count++] = function;
     return true;
 }
 
