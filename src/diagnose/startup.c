@@ -100,8 +100,8 @@ bool starts_most_of_the_time(const struct diagnosis *diagnosis) {
     const struct verdict *verdict = diagnosis->verdict;
     const struct outside_part *part = main_part(diagnosis);
     int64_t first = verdict->count ? verdict->findings[0].recoverable : 0;
-    return part && !diagnosis->source->narrowed && diagnosis->source->step_count == 0 &&
-           4 * first < part_length(part);
+    return part && !kernels_are_missing(&diagnosis->facts) && !diagnosis->source->narrowed &&
+           diagnosis->source->step_count == 0 && 4 * first < part_length(part);
 }
 
 void diagnose_startup(struct diagnosis *diagnosis) {
