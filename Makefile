@@ -388,6 +388,8 @@ FORCE:
 .PHONY: all docs test test-programs test-long fuzz mutants bench bench-overhead corpus-score corpus-generate demo format lint install macos wheel uninstall clean help FORCE
 # keeps every intermediate file; otherwise make removes some and prints that after the last line of the tests
 .SECONDARY:
+# A link that fails may leave an empty file.
+.DELETE_ON_ERROR:
 -include $(objects:.o=.d) $(probe_objects:.o=.d) $(preload_objects:.o=.d) $(unit_objects:.o=.d) $(conformance_objects:.o=.d) $(bench_objects:.o=.d) $(BUILD)/tests/corpus/crop.d
 -include $(fuzz_objects:.o=.d) $(fuzz_mains:.o=.d) $(driver_objects:.o=.d)
 endif

@@ -13,15 +13,23 @@
 extern const struct command command_run, command_record, command_top, command_report,
     command_whatif, command_diff, command_check, command_info, command_import, command_query,
     command_export, command_devices, command_doctor, command_peaks, command_bench, command_demo,
-    command_help_page, command_completion, command_manual, command_launch, command_counters,
-    command_ranks, command_merge, command_analyze;
+    command_help_page, command_completion, command_manual, command_launch, command_await,
+    command_counters, command_ranks, command_merge, command_analyze;
 
 static const struct command *const commands[] = {
-    &command_run,       &command_record,     &command_counters, &command_analyze, &command_top,
-    &command_report,    &command_whatif,     &command_diff,     &command_check,   &command_ranks,
-    &command_info,      &command_import,     &command_merge,    &command_query,   &command_export,
-    &command_devices,   &command_doctor,     &command_peaks,    &command_bench,   &command_demo,
-    &command_help_page, &command_completion, &command_manual,   &command_launch,  NULL,
+    &command_run,       &command_record,
+    &command_counters,  &command_analyze,
+    &command_top,       &command_report,
+    &command_whatif,    &command_diff,
+    &command_check,     &command_ranks,
+    &command_info,      &command_import,
+    &command_merge,     &command_query,
+    &command_export,    &command_devices,
+    &command_doctor,    &command_peaks,
+    &command_bench,     &command_demo,
+    &command_help_page, &command_completion,
+    &command_manual,    &command_launch,
+    &command_await,     NULL,
 };
 enum { COMMANDS = ARRAY_COUNT(commands) - 1 };
 

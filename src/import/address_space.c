@@ -8,6 +8,7 @@
 #ifdef __linux__
 #include <sys/sysmacros.h> /* major() */
 #endif
+#include <sys/types.h> /* major() on macOS */
 #include <unistd.h>
 
 #include "base/demangle.h"
@@ -59,8 +60,8 @@ static bool is_profiled_file(const struct address_space *space, const struct mod
                memcmp(module->elf.build_id, identity->build_id,
                       MIN(identity->build_id_length, module->elf.build_id_length)) == 0;
     return identity->inode && fstat(fd, &info) == 0 && info.st_ino == identity->inode &&
-           major(info.st_dev) == identity->device_major &&
-           minor(info.st_dev) == identity->device_minor && info.st_mtime < space->written;
+           (uint64_t)major(info.st_dev) == identity->device_major &&
+           (uint64_t)minor(info.st_dev) == identity->device_minor && info.st_mtime < space->written;
 }
 
 /* Reads the symbols of a mapped file, if it is the one that was profiled. */

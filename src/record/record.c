@@ -31,6 +31,7 @@
 #include "base/format.h"
 #include "base/job_place.h"
 #include "base/process.h"
+#include "record/crash.h"
 #include "record/drain.h"
 #include "record/environment.h"
 #include "record/inject.h"
@@ -575,6 +576,8 @@ static bool run_recording(struct recording *recording, struct status *status) {
         snprintf(recording->file.path, sizeof recording->file.path, "%.*s", RECORD_PATH_SIZE - 1,
                  recording->file.temporary); /* it keeps that name */
     snprintf(summary->path, sizeof summary->path, "%s", recording->file.path);
+    if (!target->attached)
+        crash_guard(target->pid, summary->path);
     drain_start(recording, target->started);
     wait_and_drain(recording);
     summary->wall_ns = (target->ended ? target->ended_at : clock_now()) - target->started;

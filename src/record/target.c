@@ -24,6 +24,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "record/crash.h"
 #include "record/process_facts.h"
 #include "spool/spool.h"
 
@@ -209,6 +210,12 @@ bool target_attach(struct target *target, pid_t pid, struct status *status) {
     return true;
 }
 
+void target_adopt(struct target *target, pid_t pid) {
+    *target = (struct target){.pid = pid, .started = clock_now()};
+    install_handlers(target);
+    forward_to = pid;
+}
+
 /* ---- The parent -------------------------------------------------------------------------- */
 
 static void reap(struct target *target) {
@@ -304,6 +311,7 @@ static bool reap_all(struct target *target) {
             target->ended = true;
             target->ended_at = clock_now();
             forward_to = 0;
+            crash_unguard();
         }
     }
 }

@@ -45,6 +45,8 @@ bool target_start(struct target *target, char *const *command,
 /* Takes a process that runs already. target_wait() then returns true when it has ended, or when
  * ridge gets SIGINT, SIGTERM, SIGHUP or SIGQUIT. */
 bool target_attach(struct target *target, pid_t pid, struct status *status);
+/* Takes a child that another program started in this process; signals are forwarded to it. */
+void target_adopt(struct target *target, pid_t pid);
 /* Lets the child exec; `program` is for the error message. */
 bool target_exec(struct target *target, const char *program, struct status *status);
 /* Describes why exec() failed; returns the exit status of a shell, 126 or 127. */

@@ -54,6 +54,7 @@ under_limit() {
         echo "status $?"
     )
     cmp -s printed expected || echo "ulimit $1 $2: not as it would run alone"
+    ! grep 'recorder crashed' "$3"
 }
 for limit in 5 6 7 8 9 10 11 12 14 16 20; do under_limit -n $limit "said-n$limit"; done
 for limit in 10000 15000 20000 30000 40000 50000 60000 80000; do under_limit -v $limit "said-v$limit"; done

@@ -3,6 +3,17 @@
 # names that they export. They are not run: that needs a Mac (scripts/try-on-mac).
 cd "$(dirname "$0")/../.." || exit 1
 [ "$(uname -s)" != Darwin ] || { echo "SKIP this is macOS: make builds for it"; exit 77; }
+
+# The stubs list every function of these libraries that ridge uses.
+used=$(nm -D --undefined-only "${BUILD:-build}/ridge" 2> /dev/null |
+    sed -n 's/.* U \(\(ZSTD_\|XML_\|sqlite3_\|inflate\|deflate\|uncompress\)[A-Za-z0-9_]*\).*/\1/p')
+for name in $used; do
+    grep -qwe "_$name" packaging/macos/lib*.tbd && continue
+    echo "FAILED packaging/macos has no $name: add it if macOS 13 (zstd: 1.4) has it"
+    echo "0 passed, 1 failed"
+    exit 1
+done
+
 scripts/find-zig > /dev/null 2>&1 || { echo "SKIP zig is not installed (pip install ziglang)"; exit 77; }
 command -v python3 > /dev/null || { echo "SKIP python3 is not installed"; exit 77; }
 [ -z "${SAN:-}" ] || { echo "SKIP the sanitizers are those of this system"; exit 77; }

@@ -4,12 +4,16 @@
  * be flushed, because the other client does not know them, and all process-wide settings be
  * restored: record kinds, the clock, and the promise that buffers are zeroed.
  */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* dl_iterate_phdr() */
+#endif
 #include "base/array.h"
 #include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
+#ifdef __linux__
 #include <link.h>
+#endif
 #include <string.h>
 #include <time.h>
 
@@ -48,6 +52,7 @@ bool cuda_enabled(cupti_result result, const char *call) {
 /* XLA changes the parameters of nodes in instantiated graphs. With CUPTI's records of whole graphs
  * that fails with CUDA_ERROR_LAUNCH_FAILED (4 of 6 runs of a JAX program on CUDA 13); with records
  * of nodes it does not (9 runs). */
+#ifdef __linux__
 static unsigned long long libraries_seen; /* loaded so far, see dlpi_adds */
 static bool has_xla;
 
@@ -70,6 +75,11 @@ static bool xla_is_loaded(void) {
     libraries_seen = loaded;
     return has_xla;
 }
+#else
+static bool xla_is_loaded(void) {
+    return false; /* CUDA is not recorded here */
+}
+#endif
 
 static void put_graphs(void) {
     cuda_put_meta("cuda.graphs", cuda_probe.probe->options.graph_nodes ? "by node" : "as a whole");

@@ -41,6 +41,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "record/crash.h"
 #include "record/symbols/perf_unwind.h"
 
 /* ---- Event attributes -------------------------------------------------------------------- */
@@ -838,7 +839,7 @@ static void *read_rings(void *context) {
 void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings,
                        struct python_samples *python) {
     pthread_condattr_t attributes;
-    sigset_t all, before;
+    sigset_t others, before;
     *reader = (struct perf_reader){
         .rings = rings,
         .python = python,
@@ -855,8 +856,8 @@ void perf_reader_start(struct perf_reader *reader, struct perf_rings *rings,
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&reader->wake, &attributes);
     pthread_condattr_destroy(&attributes);
-    sigfillset(&all); /* signals are handled by the main thread */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    crash_block_others(&others); /* they are handled by the main thread */
+    pthread_sigmask(SIG_SETMASK, &others, &before);
     reader->running = pthread_create(&reader->thread, NULL, read_rings, reader) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

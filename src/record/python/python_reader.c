@@ -346,7 +346,8 @@ static const char *frame_bytes(struct python_reader *reader, const struct proces
     size_t below = is_contiguous && address > WINDOW_BELOW ? WINDOW_BELOW : 0;
     if (address % 8 != 0)
         return NULL;
-    if (address >= reader->window_start && address + FRAME_BYTES <= reader->window_end)
+    if (address >= reader->window_start && address < reader->window_end &&
+        reader->window_end - address >= FRAME_BYTES)
         return reader->window + (address - reader->window_start);
     struct iovec local[2] = {{reader->window + below, FRAME_BYTES}, {reader->window, below}};
     struct iovec remote[2] = {{(void *)(uintptr_t)address, FRAME_BYTES},
@@ -355,8 +356,10 @@ static const char *frame_bytes(struct python_reader *reader, const struct proces
     reader->window_start = reader->window_end = 0;
     if (got < FRAME_BYTES)
         return NULL;
-    reader->window_end = address + FRAME_BYTES;
-    reader->window_start = (size_t)got == below + FRAME_BYTES ? address - below : address;
+    if ((size_t)got == below + FRAME_BYTES) {
+        reader->window_start = address - below;
+        reader->window_end = address + FRAME_BYTES;
+    }
     return reader->window + below;
 }
 
