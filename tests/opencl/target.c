@@ -98,13 +98,19 @@ static cl_mem create_buffer(cl_context context, cl_bitfield flags, size_t bytes,
     return memory;
 }
 
+/* Long enough for the probe's reader to see what is complete: see tests/patient.sh. */
+static void give_time(unsigned ms) {
+    const char *patience = getenv("PATIENCE");
+    if (is_recorded())
+        usleep(1000 * ms * (unsigned)(patience ? atoi(patience) : 1));
+}
+
 /* A thread of the driver may have the last reference. It calls the probe after count_destroyed(),
  * which was added later. */
 static void wait_for_destructors(void) {
     for (unsigned i = 0; i < 60000 && buffers_destroyed < buffers_created; i++)
         usleep(1000);
-    if (is_recorded())
-        usleep(100000);
+    give_time(100);
 }
 
 static void find_device(struct setup *setup) {
@@ -144,13 +150,6 @@ static struct setup set_up(void) {
     set_argument(setup.spin, 0, sizeof setup.buffer, &setup.buffer);
     set_argument(setup.spin, 1, sizeof(cl_int), &(cl_int){1000});
     return setup;
-}
-
-/* Long enough for the probe's reader to see what is complete: see tests/patient.sh. */
-static void give_time(unsigned ms) {
-    const char *patience = getenv("PATIENCE");
-    if (getenv("RIDGE_SPOOL"))
-        usleep(1000 * ms * (unsigned)(patience ? atoi(patience) : 1));
 }
 
 static void tear_down(struct setup *setup) {
