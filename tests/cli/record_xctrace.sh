@@ -54,7 +54,7 @@ echo "status $?"
 echo "- a time limit"
 (say record -q -f --duration 0.3 -o x.ridge -- sleep 60) 2> /dev/null
 echo "- a running process continues"
-sleep 60 &
+sleep 600 &
 sleeper=$!
 disown $sleeper # no message when it ends
 say record -q -f -p $sleeper --duration 0.2 -o x.ridge
