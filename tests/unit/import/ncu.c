@@ -162,6 +162,61 @@ TEST(names_of_ncu_metrics_are_those_of_all_blocks) {
     buffer_finish(&bytes);
 }
 
+#define ATTRIBUTE(name) "device__attribute_" name
+
+TEST(the_device_and_the_shape_of_a_launch_are_metrics_of_ncu) {
+    static const char *const names[] = {
+        ATTRIBUTE("multiprocessor_count"),
+        ATTRIBUTE("clock_rate"), /* kHz */
+        ATTRIBUTE("compute_capability_major"),
+        ATTRIBUTE("compute_capability_minor"),
+        ATTRIBUTE("warp_size"),
+        ATTRIBUTE("max_threads_per_multiprocessor"),
+        ATTRIBUTE("max_registers_per_multiprocessor"),
+        ATTRIBUTE("max_shared_memory_per_multiprocessor"),
+        ATTRIBUTE("max_blocks_per_multiprocessor"),
+        ATTRIBUTE("reserved_shared_memory_per_block"),
+        ATTRIBUTE("total_memory"),
+        ATTRIBUTE("unheard_of"),
+        "launch__grid_dim_x",
+        "launch__grid_dim_y",
+        "launch__grid_dim_z",
+        "launch__block_dim_x",
+        "launch__block_dim_y",
+        "launch__block_dim_z",
+        "launch__grid_dim_w",
+        "gpu__time_duration.sum",
+    };
+    struct buffer bytes = {0}, header = {0};
+    buffer_append(&bytes, "NVR", 4);
+    protobuf_put_integer(&header, 1, 7);
+    put_framed(&bytes, &header);
+    put_block(&bytes, names, 0, sizeof names / sizeof *names, 10);
+    IMPORT(import_ncu_report, buffer_as_text(&bytes))
+    REQUIRE(trace->activity.count == 1 && trace->device.count == 2);
+    CHECK_INT(trace->device.multiprocessors[1], 10);
+    CHECK_INT(trace->device.clock_hz[1], 11000);
+    CHECK_INT(trace->device.compute_major[1], 12);
+    CHECK_INT(trace->device.compute_minor[1], 13);
+    CHECK_INT(trace->device.warp_size[1], 14);
+    CHECK_INT(trace->device.threads_per_multiprocessor[1], 15);
+    CHECK_INT(trace->device.registers_per_multiprocessor[1], 16);
+    CHECK_INT(trace->device.shared_per_multiprocessor[1], 17);
+    CHECK_INT(trace->device.blocks_per_multiprocessor[1], 18);
+    CHECK_INT(trace->device.shared_reserved_per_block[1], 19);
+    CHECK_INT(trace->device.memory_bytes[1], 20);
+    CHECK_INT(trace->activity.grid_x[0], 22);
+    CHECK_INT(trace->activity.grid_y[0], 23);
+    CHECK_INT(trace->activity.grid_z[0], 24);
+    CHECK_INT(trace->activity.block_x[0], 25);
+    CHECK_INT(trace->activity.block_y[0], 26);
+    CHECK_INT(trace->activity.block_z[0], 27);
+    CHECK_INT(trace->activity.duration[0], 29);
+    CHECK(value_of(trace, 1, ATTRIBUTE("warp_size")) == -1); /* it belongs to the device */
+    trace_close(trace);
+    buffer_finish(&bytes);
+}
+
 TEST(an_ncu_report_that_ends_early_keeps_its_complete_launches) {
     struct buffer bytes = {0};
     put_report(&bytes);
