@@ -31,12 +31,13 @@ comma := ,
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@';)
 
+BUDGET ?=
 goals := $(if $(MAKECMDGOALS),$(MAKECMDGOALS),all)
 without_building := clean help format uninstall macos docs
 ifneq ($(filter-out $(without_building),$(goals)),)
 # Finds the libraries (and installs what is missing, when it may) and writes down their flags: this
 # happens while make reads this file, so that what was just installed is used.
-ready := $(shell $(if $(MACOS),scripts/macos-libraries $(BUILD),CC="$(CC)" scripts/dependencies $(BUILD)) $(if $(filter test-long fuzz %/fuzz/driver %/fuzz/ridge-fuzz,$(goals)),fuzz,$(if $(filter test,$(goals)),test)) >&2 && echo yes)
+ready := $(shell $(if $(MACOS),scripts/macos-libraries $(BUILD),CC="$(CC)" scripts/dependencies $(BUILD)) $(if $(filter $(if $(BUDGET),,test-long) fuzz %/fuzz/driver %/fuzz/ridge-fuzz,$(goals)),fuzz,$(if $(filter test test-long,$(goals)),test)) >&2 && echo yes)
 ifneq ($(ready),yes)
 $(error something that ridge needs is missing; the lines above say what)
 endif
@@ -257,12 +258,13 @@ test: test-programs
 test-programs: $(test_programs) all
 
 # What takes longer: the tests under sanitizers, the fuzzers, and tests/long; all of them with FULL=1. With
-# BUDGET=SECONDS, jobs whose turn comes later are skipped.
+# BUDGET=SECONDS, builds included, jobs whose turn comes later are skipped, and the fuzzers are not built.
 FULL ?=
-BUDGET ?=
-test-long: test-programs $(fuzz_programs) $(BUILD)/ridge-leaks
+deadline := $(if $(BUDGET),$(shell expr $$(date +%s) + $(BUDGET)))
+test-long: test-programs $(if $(BUDGET),,$(fuzz_programs)) $(BUILD)/ridge-leaks
 	@$(MAKE) --no-print-directory BUILD="$(BUILD)/sanitized" SAN=address,undefined CFLAGS="-O1 -g1" test-programs
-	BUILD="$(BUILD)" CC="$(CC)" FULL="$(FULL)" BUDGET="$(BUDGET)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
+	BUILD="$(BUILD)" CC="$(CC)" FULL="$(FULL)" BUDGET="$(BUDGET)" DEADLINE="$(deadline)" \
+	    FUZZ_MISSING="$(if $(BUDGET),the fuzzers are not built with BUDGET,$(FUZZ_MISSING))" tests/run --long
 
 # For macOS, without an SDK; see docs/macos.md. zstd is Homebrew's or MacPorts'.
 macos_zstd := -Wl,-rpath,@executable_path/../lib -Wl,-rpath,/opt/homebrew/lib -Wl,-rpath,/usr/local/lib -Wl,-rpath,/opt/local/lib

@@ -35,9 +35,9 @@ check() {
 run_both() {
     local status=$1 code
     shift
-    timeout 60 "$scratch/client" "$@" > "$scratch/alone" 2> "$scratch/alone.errors"
+    timeout 600 "$scratch/client" "$@" > "$scratch/alone" 2> "$scratch/alone.errors"
     code=$?
-    timeout 60 "$ridge" record --no-sampling --force $options --env LD_PRELOAD="$build/metal/libridge-probe.so" \
+    timeout 600 "$ridge" record --no-sampling --force $options --env LD_PRELOAD="$build/metal/libridge-probe.so" \
         -o "$scratch/trace.ridge" -- "$scratch/client" "$@" > "$scratch/recorded" 2> "$scratch/summary"
     [ $? = $code ] || { echo "not status $code"; cat "$scratch/summary"; return 1; }
     [ $code = "$status" ] || { echo "status $code, not $status"; return 1; }
