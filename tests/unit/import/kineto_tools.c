@@ -234,21 +234,37 @@ TEST(unitrace_has_sizes_and_directions_in_the_names_of_commands) {
     trace_close(trace);
 }
 
-#define COMMAND(name)                                                                              \
-    "{\"ph\":\"X\",\"tid\":7,\"pid\":99,\"name\":\"" name                                          \
-    "\",\"cat\":\"gpu_op\",\"ts\":10,\"dur\":5,\"args\":{\"id\":\"1\"}}"
+/* A trace of unitrace with one command for each name. */
+static struct trace *import_commands(const char *const *names, size_t count) {
+    struct buffer json = {0};
+    buffer_string(&json, "{\"traceEvents\":[");
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&json,
+                      "%s{\"ph\":\"X\",\"tid\":7,\"pid\":99,\"name\":\"%s\",\"cat\":\"gpu_op\","
+                      "\"ts\":10,\"dur\":5,\"args\":{\"id\":\"1\"}}",
+                      i ? "," : "", names[i]);
+    buffer_append(&json, "]}", 3);
+    struct trace *trace = import(json.data);
+    buffer_finish(&json);
+    return trace;
+}
+
+#define COPY_COMMAND "zeCommandListAppendMemoryCopy"
 
 TEST(commands_of_unitrace_have_every_direction_and_whole_numbers) {
-    struct trace *trace = import(
-        "{\"traceEvents\":[" COMMAND("k[SIMD16 {10; 9; 90} {19; 2; 3}]") "," COMMAND("k[SIMD16 "
-                                                                                     "{10; 9}]") "," COMMAND("k[SIMD16 {4294967296; 1; 1} {1; 1; 1}]") "," COMMAND("zeCommandListAppendMemoryCopy(D2M)[90]") "," COMMAND(
-            "zeCommandListAppendMemoryCopy(D2H)[90]") "," COMMAND("zeCommandListAppendMemoryCopy("
-                                                                  "H2D)[90]") "," COMMAND("zeComman"
-                                                                                          "dListApp"
-                                                                                          "endMemor"
-                                                                                          "yCopy("
-                                                                                          "D2D)["
-                                                                                          "90]") "," COMMAND("zeCommandListAppendMemoryCopy(M2M)[90]") "," COMMAND("zeCommandListAppendMemoryCopy") "," COMMAND("zeCommandListAppendMemoryFill[90]") "]}");
+    static const char *const names[] = {
+        "k[SIMD16 {10; 9; 90} {19; 2; 3}]",
+        "k[SIMD16 {10; 9}]",
+        "k[SIMD16 {4294967296; 1; 1} {1; 1; 1}]",
+        COPY_COMMAND "(D2M)[90]",
+        COPY_COMMAND "(D2H)[90]",
+        COPY_COMMAND "(H2D)[90]",
+        COPY_COMMAND "(D2D)[90]",
+        COPY_COMMAND "(M2M)[90]",
+        COPY_COMMAND,
+        "zeCommandListAppendMemoryFill[90]",
+    };
+    struct trace *trace = import_commands(names, ARRAY_COUNT(names));
     REQUIRE(trace);
     const struct columns_activity *a = &trace->activity;
     REQUIRE(a->count == 10);
@@ -275,19 +291,15 @@ TEST(commands_of_unitrace_have_every_direction_and_whole_numbers) {
 
 #define ASYNC(phase, pid, id, ts)                                                                  \
     "{\"ph\":\"" phase "\",\"cat\":\"io\",\"name\":\"read\",\"pid\":" pid                          \
-    ",\"tid\":1,\"id2\":{" id "},\"ts\":" ts "}"
+    ",\"tid\":1,\"id2\":{\"" id "\":\"7\"},\"ts\":" ts "}"
 
 /* Both begin before the first ends: only the process tells their ends apart. */
 TEST(a_local_id_of_an_asynchronous_range_belongs_to_its_process) {
-    struct trace *trace =
-        import("{\"traceEvents\":[" ASYNC("b", "1", "\"local\":\"7\"", "10") "," ASYNC(
-            "b", "2", "\"local\":\"7\"",
-            "20") "," ASYNC("e", "1", "\"local\":\"7\"",
-                            "40") "," ASYNC("e", "2", "\"local\":\"7\"",
-                                            "90") "," ASYNC("b", "1", "\"global\":\"8\"",
-                                                            "100") "," ASYNC("e", "2",
-                                                                             "\"global\":\"8\"",
-                                                                             "109") "]}");
+    static const char json[] = "{\"traceEvents\":[" /* of processes 1 and 2 */
+        ASYNC("b", "1", "local", "10") "," ASYNC("b", "2", "local", "20") "," /* both are open */
+        ASYNC("e", "1", "local", "40") "," ASYNC("e", "2", "local", "90") "," /* and end */
+        ASYNC("b", "1", "global", "100") "," ASYNC("e", "2", "global", "109") "]}";
+    struct trace *trace = import(json);
     REQUIRE(trace && trace->range.count == 3);
     for (size_t i = 0; i < 3; i++) {
         int64_t start = trace->range.start[i], duration = trace->range.duration[i];

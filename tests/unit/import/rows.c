@@ -211,8 +211,8 @@ static bool import_variant(const struct importer *importer, const char *path, bo
     return ok;
 }
 
-/* One allocation fails: so does the import, or it gives the same rows without it. Of many, every few
- * are tried; each test begins with another one. */
+/* One allocation fails: so does the import, or it gives the same rows without it. Of many, every
+ * few are tried; each test begins with another one. */
 static void check_without_memory(const struct importer *importer, const char *path,
                                  bool skip_invalid) {
     enum { RUNS = 24 };
