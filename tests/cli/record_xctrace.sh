@@ -72,7 +72,7 @@ kill $sleeper
 say record -p 999999999 -o y.ridge
 
 echo "- failures of xctrace"
-for failure in empty lost truncated bad-table schemas killed; do
+for failure in empty lost truncated bad-table crash schemas killed; do
     echo "$failure:"
     XCTRACE_STANDIN=$failure record -f -o "$failure.ridge" -- echo hello 2>&1 | grep -v '^cost' | plain
 done
