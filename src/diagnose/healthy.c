@@ -356,7 +356,8 @@ static bool kernels_are_unknown(const struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     struct text top = trace_text(diagnosis->trace, kernels->class_top_name[KERNEL_OTHER]);
     bool unnamed = 2 * kernels->time[KERNEL_OTHER] > kernels->total_time;
-    return !text_starts(top, "CUDA graph") && (unnamed || kernels->count < KERNELS_MIN) &&
+    bool few = kernels->count < KERNELS_MIN && !diagnosis->source->narrowed;
+    return !text_starts(top, "CUDA graph") && (unnamed || few) &&
            2 * kernels->known_time < kernels->total_time;
 }
 
