@@ -90,7 +90,7 @@ bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
 # Fuzz targets are parts of two programs: ridge-fuzz (libFuzzer) and the driver, which runs them
 # without it. The first and fuzz/driver share sanitized objects; fuzz-driver has those of $(CC).
 fuzz_sources := $(filter-out tests/fuzz/driver.c tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
-fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(fuzz_sources) src/abi/cfi.c src/record/symbols/line_table.c src/record/brace_blocks.c src/record/source_files.c $(wildcard src/tensor/weights/*.c) \
+fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(fuzz_sources) src/abi/cfi.c src/record/brace_blocks.c src/record/source_files.c $(wildcard src/tensor/weights/*.c) \
     $(filter-out src/bench/% src/cmd/% src/abi/% src/machine/% src/device/% src/gen/% src/query/% src/record/% src/tensor/%,$(sources)))
 fuzz_mains := $(BUILD)/fuzz/tests/fuzz/libfuzzer.o $(BUILD)/fuzz/tests/fuzz/driver.o
 fuzz_programs := $(if $(FUZZ_CC),$(BUILD)/fuzz/ridge-fuzz $(BUILD)/fuzz/driver)
