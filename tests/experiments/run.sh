@@ -2,7 +2,7 @@
 # Runs every experiment at small sizes on the CPU and checks the figures with check.py. Called by
 # tests/run; prints `N passed, N failed[, N skipped]` last. tests/long/experiments does it on OpenCL.
 #
-#   BUILD=build tests/experiments/run.sh [DEVICE...]
+#   BUILD=build [OPTIONS=-n1] tests/experiments/run.sh [DEVICE...]
 cd "$(dirname "$0")/../.." || exit 1
 build=${BUILD:-build}
 ridge=${RIDGE:-$build/ridge}
@@ -23,7 +23,7 @@ check_device() {
         skipped=$((skipped + 1))
         return
     fi
-    if ! "$ridge" bench all --quick -q -d "$device" --json -o "$scratch/$device.json" \
+    if ! "$ridge" bench all --quick -q $OPTIONS -d "$device" --json -o "$scratch/$device.json" \
         --trace "$scratch/$device.ridge" 2> "$scratch/errors"; then
         echo "FAILED ridge bench all --quick -d $device: $(cat "$scratch/errors")"
         failed=$((failed + 1))

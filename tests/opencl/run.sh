@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Records OpenCL programs with `ridge record` and compares the recording with what they count.
 #
-#   BUILD=build [CC=cc] [SAN=...] tests/opencl/run.sh
+#   BUILD=build [CC=cc] [SAN=...] [RIDGE_MANY=1] tests/opencl/run.sh
 #
 # tests/opencl/target.c has the programs. They print what they compute and what the API answers, which
 # must be the same with and without ridge. First with a stand-in (tests/opencl/standin.c), which can
 # misbehave; then with a driver (PoCL), where there is one behind a loader that supports layers.
-# Ends with `N passed, N failed, N skipped`.
+# Ends with `N passed, N failed, N skipped`. RIDGE_MANY: a million kernels, which take minutes.
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=${BUILD:-build}
@@ -18,6 +18,8 @@ trap 'rm -rf "$scratch"' EXIT
 export LC_ALL=C POCL_CACHE_DIR=$scratch/cache ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0:handle_segv=0
 mkdir "$POCL_CACHE_DIR"
 passed=0 failed=0 skipped=0
+commands=20000
+[ -z "${RIDGE_MANY:-}" ] || commands=1000000
 
 finish() {
     echo "$passed passed, $failed failed, $skipped skipped"
@@ -48,10 +50,10 @@ check() {
 run_both() {
     local status=$1 code
     shift
-    timeout 120 "$scratch/target" "$@" > "$scratch/alone" 2> "$scratch/alone.errors"
+    timeout 600 "$scratch/target" "$@" > "$scratch/alone" 2> "$scratch/alone.errors"
     code=$?
     [ $code = 77 ] && cp "$scratch/alone" "$scratch/skip" && return 1
-    timeout 120 "$ridge" record --no-sampling --force $options -o "$scratch/trace.ridge" -- "$scratch/target" "$@" \
+    timeout 600 "$ridge" record --no-sampling --force $options -o "$scratch/trace.ridge" -- "$scratch/target" "$@" \
         > "$scratch/recorded" 2> "$scratch/summary"
     [ $? = $code ] || { echo "not status $code"; cat "$scratch/summary"; return 1; }
     [ $code = "$status" ] || { echo "status $code, not $status"; return 1; }
@@ -103,7 +105,7 @@ in_groups() {
         is 30 "SELECT count(*) FROM activity WHERE name = 'required' AND (grid_x, block_x) = (32, 32)" &&
         is 30 "SELECT count(*) FROM activity WHERE name = 'add_one' AND (grid_x, block_x) = ($1, $2)"
 }
-in_many() { run_both 0 many 20000 && has_kernels add_one && is_sound; }
+in_many() { run_both 0 many $commands && has_kernels add_one && is_sound; }
 with_info() { run_both 0 info && has_kernels triple && is_sound; }
 with_events() {
     run_both 0 events 100 && has_kernels triple && has_kernels add_one && has_copies reads "direction = 'DtoH'" &&
@@ -117,6 +119,12 @@ with_memory() {
         has_calls 20 clEnqueueBarrierWithWaitList &&
         is 0 "SELECT sum(CASE operation WHEN 'alloc' THEN bytes ELSE -bytes END) FROM memory"
 }
+# An allocation that fails is a call with a result, and no memory.
+without_memory() {
+    run_both 0 failing-memory 10 && has_kernels add_one && is_sound &&
+        is 1 "SELECT count(*) FROM call WHERE name = 'clCreateBuffer' AND result <> 0" &&
+        is 0 "SELECT sum(CASE operation WHEN 'alloc' THEN bytes ELSE -bytes END) FROM memory"
+}
 in_threads() { run_both 0 threads 500 && has_kernels add_one && is_sound && is 4 "SELECT count(*) FROM queue WHERE id > 0"; }
 on_sub_devices() { run_both 0 sub-devices 30 && has_kernels add_one && is_sound && is 1 "SELECT count(*) FROM device WHERE id > 0"; }
 in_a_child() { run_both 0 forked 30 && has_kernels add_one && is_sound && is 2 "SELECT count(*) FROM process WHERE id > 0"; }
@@ -126,8 +134,8 @@ when_crashed() { run_both 139 crashed 30 && has_kernels add_one; }
 # PoCL may crash in its own exit handlers while it compiles or runs a kernel, recorded or not.
 when_exiting() {
     local code
-    timeout 120 "$scratch/target" exited 30 > "$scratch/alone" 2> "$scratch/alone.errors"
-    timeout 120 "$ridge" record --no-sampling --force -o "$scratch/trace.ridge" -- "$scratch/target" exited 30 \
+    timeout 600 "$scratch/target" exited 30 > "$scratch/alone" 2> "$scratch/alone.errors"
+    timeout 600 "$ridge" record --no-sampling --force -o "$scratch/trace.ridge" -- "$scratch/target" exited 30 \
         > "$scratch/recorded" 2> "$scratch/summary"
     code=$?
     [ $code = 5 ] || [ $code = 134 ] || [ $code = 139 ] || { echo "status $code"; cat "$scratch/summary"; return 1; }
@@ -226,10 +234,11 @@ fi
 
 check "steps of a program" in_steps
 check "work-group sizes that the driver chooses" in_groups 0 0
-check "twenty thousand kernels without a wait" in_many
+check "$commands kernels without a wait" in_many
 check "what the API answers about queues and events" with_info
 check "events, callbacks and two queues" with_events
 check "maps, fills, copies, shared memory" with_memory
+check "an allocation that fails" without_memory
 check "four threads" in_threads
 check "sub-devices" on_sub_devices
 check "a child that uses OpenCL" in_a_child

@@ -416,6 +416,22 @@ static void memory(unsigned count) {
            total, count, count, count, count, count, shared ? 2 : 0);
 }
 
+/* More than any device has. */
+static void failing_memory(unsigned count) {
+    struct setup setup = set_up();
+    cl_command_queue queue = create_queue(&setup, 0);
+    cl_int error = 0;
+    cl_mem memory = CL(clCreateBuffer, cl_mem, cl_context, cl_bitfield, size_t, void *,
+                       cl_int *)(setup.context, CL_MEM_READ_WRITE, SIZE_MAX / 4, NULL, &error);
+    printf("memory %d error %d\n", memory != NULL, error);
+    for (unsigned i = 0; i < count; i++)
+        launch(queue, setup.add_one, 0, NULL, NULL);
+    finish(queue);
+    release_queue(queue);
+    tear_down(&setup);
+    printf("count add_one %u\n", count);
+}
+
 static struct setup shared_setup;
 static unsigned thread_launches;
 
@@ -738,6 +754,7 @@ static const struct {
     {"unloaded", unloaded},
     {"command-buffers", command_buffers},
     {"served", served},
+    {"failing-memory", failing_memory},
     {"timed", timed},
     {"groups", groups},
     {"driver-cost", driver_cost},
