@@ -31,12 +31,13 @@ comma := ,
 V ?=
 quiet = $(if $(V),,@echo '  $(1)  $@';)
 
+BUDGET ?=
 goals := $(if $(MAKECMDGOALS),$(MAKECMDGOALS),all)
 without_building := clean help format uninstall macos docs
 ifneq ($(filter-out $(without_building),$(goals)),)
 # Finds the libraries (and installs what is missing, when it may) and writes down their flags: this
 # happens while make reads this file, so that what was just installed is used.
-ready := $(shell $(if $(MACOS),scripts/macos-libraries $(BUILD),CC="$(CC)" scripts/dependencies $(BUILD)) $(if $(filter test-long fuzz %/fuzz/driver %/fuzz/ridge-fuzz,$(goals)),fuzz,$(if $(filter test,$(goals)),test)) >&2 && echo yes)
+ready := $(shell $(if $(MACOS),scripts/macos-libraries $(BUILD),CC="$(CC)" scripts/dependencies $(BUILD)) $(if $(filter $(if $(BUDGET),,test-long) fuzz %/fuzz/driver %/fuzz/ridge-fuzz,$(goals)),fuzz,$(if $(filter test test-long,$(goals)),test)) >&2 && echo yes)
 ifneq ($(ready),yes)
 $(error something that ridge needs is missing; the lines above say what)
 endif
@@ -89,7 +90,7 @@ bench_programs := $(bench_sources:tests/bench/%.c=$(BUILD)/bench/%)
 # Fuzz targets are parts of two programs: ridge-fuzz (libFuzzer) and the driver, which runs them
 # without it. The first and fuzz/driver share sanitized objects; fuzz-driver has those of $(CC).
 fuzz_sources := $(filter-out tests/fuzz/driver.c tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
-fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(fuzz_sources) src/abi/cfi.c src/record/symbols/line_table.c src/record/brace_blocks.c src/record/source_files.c $(wildcard src/tensor/weights/*.c) \
+fuzz_objects := $(patsubst %.c,$(BUILD)/fuzz/%.o,$(fuzz_sources) src/abi/cfi.c src/record/brace_blocks.c src/record/source_files.c $(wildcard src/tensor/weights/*.c) \
     $(filter-out src/bench/% src/cmd/% src/abi/% src/machine/% src/device/% src/gen/% src/query/% src/record/% src/tensor/%,$(sources)))
 fuzz_mains := $(BUILD)/fuzz/tests/fuzz/libfuzzer.o $(BUILD)/fuzz/tests/fuzz/driver.o
 fuzz_programs := $(if $(FUZZ_CC),$(BUILD)/fuzz/ridge-fuzz $(BUILD)/fuzz/driver)
@@ -257,12 +258,13 @@ test: test-programs
 test-programs: $(test_programs) all
 
 # What takes longer: the tests under sanitizers, the fuzzers, and tests/long; all of them with FULL=1. With
-# BUDGET=SECONDS, jobs whose turn comes later are skipped.
+# BUDGET=SECONDS, builds included, jobs whose turn comes later are skipped, and the fuzzers are not built.
 FULL ?=
-BUDGET ?=
-test-long: test-programs $(fuzz_programs) $(BUILD)/ridge-leaks
+deadline := $(if $(BUDGET),$(shell expr $$(date +%s) + $(BUDGET)))
+test-long: test-programs $(if $(BUDGET),,$(fuzz_programs)) $(BUILD)/ridge-leaks
 	@$(MAKE) --no-print-directory BUILD="$(BUILD)/sanitized" SAN=address,undefined CFLAGS="-O1 -g1" test-programs
-	BUILD="$(BUILD)" CC="$(CC)" FULL="$(FULL)" BUDGET="$(BUDGET)" FUZZ_MISSING="$(FUZZ_MISSING)" tests/run --long
+	BUILD="$(BUILD)" CC="$(CC)" FULL="$(FULL)" BUDGET="$(BUDGET)" DEADLINE="$(deadline)" \
+	    FUZZ_MISSING="$(if $(BUDGET),the fuzzers are not built with BUDGET,$(FUZZ_MISSING))" tests/run --long
 
 # For macOS, without an SDK; see docs/macos.md. zstd is Homebrew's or MacPorts'.
 macos_zstd := -Wl,-rpath,@executable_path/../lib -Wl,-rpath,/opt/homebrew/lib -Wl,-rpath,/usr/local/lib -Wl,-rpath,/opt/local/lib

@@ -25,47 +25,7 @@ enum {
     ENCODING_APPLICATION_MASK = 0x70,
 };
 
-uint64_t cfi_read_fixed(struct cfi_bytes *bytes, size_t width) {
-    uint64_t value = 0;
-    if (bytes->failed || (size_t)(bytes->end - bytes->at) < width) {
-        bytes->failed = true;
-        return 0;
-    }
-    for (size_t i = 0; i < width; i++)
-        value |= (uint64_t)bytes->at[i] << (8 * i);
-    bytes->at += width;
-    return value;
-}
-
-int64_t cfi_read_fixed_signed(struct cfi_bytes *bytes, size_t width) {
-    unsigned unused = (unsigned)(64 - 8 * width);
-    return (int64_t)(cfi_read_fixed(bytes, width) << unused) >> unused;
-}
-
-static uint64_t read_leb(struct cfi_bytes *bytes, bool with_sign) {
-    uint64_t value = 0;
-    unsigned shift = 0;
-    uint8_t byte;
-    do {
-        byte = (uint8_t)cfi_read_fixed(bytes, 1);
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        shift += 7;
-    } while (byte & 0x80);
-    if (with_sign && shift < 64 && byte & 0x40)
-        value |= ~(uint64_t)0 << shift;
-    return value;
-}
-
-uint64_t cfi_read_uleb128(struct cfi_bytes *bytes) {
-    return read_leb(bytes, false);
-}
-
-int64_t cfi_read_sleb128(struct cfi_bytes *bytes) {
-    return (int64_t)read_leb(bytes, true);
-}
-
-uint64_t cfi_read_pointer(struct cfi_bytes *bytes, uint8_t encoding, uint64_t address) {
+uint64_t cfi_read_pointer(struct dwarf_bytes *bytes, uint8_t encoding, uint64_t address) {
     uint8_t application = encoding & ENCODING_APPLICATION_MASK;
     uint64_t value = 0, base = application == DW_EH_PE_pcrel ? address : 0;
     bool known = application == DW_EH_PE_absptr || application == DW_EH_PE_pcrel;
@@ -73,25 +33,25 @@ uint64_t cfi_read_pointer(struct cfi_bytes *bytes, uint8_t encoding, uint64_t ad
     case DW_EH_PE_absptr:
     case DW_EH_PE_udata8:
     case DW_EH_PE_sdata8:
-        value = cfi_read_fixed(bytes, 8);
+        value = dwarf_read_fixed(bytes, 8);
         break;
     case DW_EH_PE_uleb128:
-        value = cfi_read_uleb128(bytes);
+        value = dwarf_read_uleb128(bytes);
         break;
     case DW_EH_PE_sleb128:
-        value = (uint64_t)cfi_read_sleb128(bytes);
+        value = (uint64_t)dwarf_read_sleb128(bytes);
         break;
     case DW_EH_PE_udata2:
-        value = cfi_read_fixed(bytes, 2);
+        value = dwarf_read_fixed(bytes, 2);
         break;
     case DW_EH_PE_udata4:
-        value = cfi_read_fixed(bytes, 4);
+        value = dwarf_read_fixed(bytes, 4);
         break;
     case DW_EH_PE_sdata2:
-        value = (uint64_t)cfi_read_fixed_signed(bytes, 2);
+        value = (uint64_t)dwarf_read_fixed_signed(bytes, 2);
         break;
     case DW_EH_PE_sdata4:
-        value = (uint64_t)cfi_read_fixed_signed(bytes, 4);
+        value = (uint64_t)dwarf_read_fixed_signed(bytes, 4);
         break;
     default:
         known = false;
@@ -102,39 +62,39 @@ uint64_t cfi_read_pointer(struct cfi_bytes *bytes, uint8_t encoding, uint64_t ad
 
 /* ---- CIE and FDE ------------------------------------------------------------------------- */
 
-static bool read_cie(struct cfi_bytes bytes, uint64_t address, struct cfi_fde *fde,
+static bool read_cie(struct dwarf_bytes bytes, uint64_t address, struct cfi_fde *fde,
                      bool *has_augmentation_length) {
     const uint8_t *start = bytes.at;
-    uint8_t version = (uint8_t)cfi_read_fixed(&bytes, 1);
+    uint8_t version = (uint8_t)dwarf_read_fixed(&bytes, 1);
     const char *augmentation = (const char *)bytes.at;
     size_t length = strnlen(augmentation, (size_t)(bytes.end - bytes.at));
     bytes.at += length;
-    cfi_read_fixed(&bytes, 1);
-    fde->code_alignment_factor = cfi_read_uleb128(&bytes);
-    fde->data_alignment_factor = cfi_read_sleb128(&bytes);
+    dwarf_read_fixed(&bytes, 1);
+    fde->code_alignment_factor = dwarf_read_uleb128(&bytes);
+    fde->data_alignment_factor = dwarf_read_sleb128(&bytes);
     fde->return_address_register =
-        (uint8_t)(version == 1 ? cfi_read_fixed(&bytes, 1) : cfi_read_uleb128(&bytes));
+        (uint8_t)(version == 1 ? dwarf_read_fixed(&bytes, 1) : dwarf_read_uleb128(&bytes));
     *has_augmentation_length = length > 0 && augmentation[0] == 'z';
     if (bytes.failed || (version != 1 && version != 3) || (length > 0 && !*has_augmentation_length))
         return false;
-    uint64_t data_length = *has_augmentation_length ? cfi_read_uleb128(&bytes) : 0;
+    uint64_t data_length = *has_augmentation_length ? dwarf_read_uleb128(&bytes) : 0;
     if (bytes.failed || data_length > (uint64_t)(bytes.end - bytes.at))
         return false;
     const uint8_t *instructions = bytes.at + data_length;
     for (size_t i = 1; i < length; i++)
         switch (augmentation[i]) {
         case 'R':
-            fde->pointer_encoding = (uint8_t)cfi_read_fixed(&bytes, 1);
+            fde->pointer_encoding = (uint8_t)dwarf_read_fixed(&bytes, 1);
             break;
         case 'P': {
-            uint8_t encoding = (uint8_t)cfi_read_fixed(&bytes, 1);
+            uint8_t encoding = (uint8_t)dwarf_read_fixed(&bytes, 1);
             /* skip the personality routine; it may be indirect */
             cfi_read_pointer(&bytes, encoding & ENCODING_FORMAT_MASK,
                              address + (uint64_t)(bytes.at - start));
             break;
         }
         case 'L':
-            cfi_read_fixed(&bytes, 1);
+            dwarf_read_fixed(&bytes, 1);
             break;
         case 'S':
             fde->is_signal_frame = true;
@@ -144,18 +104,18 @@ static bool read_cie(struct cfi_bytes bytes, uint64_t address, struct cfi_fde *f
         default: /* unknown, but the end of the data is known */
             i = length;
         }
-    fde->initial_instructions = (struct cfi_bytes){instructions, bytes.end, false};
+    fde->initial_instructions = (struct dwarf_bytes){instructions, bytes.end, false};
     return !bytes.failed && fde->return_address_register < CFI_REGISTERS;
 }
 
 /* The CIE or FDE at an offset of the section, without its length field. */
 static bool entry_at(const uint8_t *section, size_t length, uint64_t offset,
-                     struct cfi_bytes *entry) {
+                     struct dwarf_bytes *entry) {
     enum { EXTENDED_LENGTH = 0xfffffff0 /* 64-bit DWARF */ };
     if (offset >= length)
         return false;
-    *entry = (struct cfi_bytes){section + offset, section + length, false};
-    uint64_t bytes = cfi_read_fixed(entry, 4);
+    *entry = (struct dwarf_bytes){section + offset, section + length, false};
+    uint64_t bytes = dwarf_read_fixed(entry, 4);
     if (entry->failed || bytes < 4 || bytes >= EXTENDED_LENGTH ||
         bytes > (uint64_t)(entry->end - entry->at))
         return false;
@@ -165,20 +125,20 @@ static bool entry_at(const uint8_t *section, size_t length, uint64_t offset,
 
 bool cfi_fde_read(const uint8_t *section, size_t length, uint64_t address, uint64_t offset,
                   struct cfi_fde *fde) {
-    struct cfi_bytes bytes, cie;
+    struct dwarf_bytes bytes, cie;
     bool has_augmentation_length = false;
     *fde = (struct cfi_fde){0};
     if (!entry_at(section, length, offset, &bytes))
         return false;
-    uint64_t at = (uint64_t)(bytes.at - section), cie_offset = cfi_read_fixed(&bytes, 4);
+    uint64_t at = (uint64_t)(bytes.at - section), cie_offset = dwarf_read_fixed(&bytes, 4);
     if (cie_offset == 0 || cie_offset > at || !entry_at(section, length, at - cie_offset, &cie) ||
-        cfi_read_fixed(&cie, 4) != 0 ||
+        dwarf_read_fixed(&cie, 4) != 0 ||
         !read_cie(cie, address + (uint64_t)(cie.at - section), fde, &has_augmentation_length))
         return false;
     fde->start =
         cfi_read_pointer(&bytes, fde->pointer_encoding, address + (uint64_t)(bytes.at - section));
     uint64_t code_bytes = cfi_read_pointer(&bytes, fde->pointer_encoding & ENCODING_FORMAT_MASK, 0);
-    uint64_t augmentation_bytes = has_augmentation_length ? cfi_read_uleb128(&bytes) : 0;
+    uint64_t augmentation_bytes = has_augmentation_length ? dwarf_read_uleb128(&bytes) : 0;
     if (bytes.failed || augmentation_bytes > (uint64_t)(bytes.end - bytes.at) ||
         __builtin_add_overflow(fde->start, code_bytes, &fde->end))
         return false;
@@ -347,30 +307,30 @@ static bool execute_binary(struct expression *expression, uint8_t opcode) {
 }
 
 /* Operations that push a constant, or a register with an offset. False: it is another operation. */
-static bool execute_push(struct expression *expression, uint8_t opcode, struct cfi_bytes *bytes) {
+static bool execute_push(struct expression *expression, uint8_t opcode, struct dwarf_bytes *bytes) {
     if (opcode >= DW_OP_const1u && opcode < DW_OP_constu) {
         size_t width = (size_t)1 << (opcode - DW_OP_const1u) / 2;
-        push(expression, opcode % 2 ? (uint64_t)cfi_read_fixed_signed(bytes, width)
-                                    : cfi_read_fixed(bytes, width));
+        push(expression, opcode % 2 ? (uint64_t)dwarf_read_fixed_signed(bytes, width)
+                                    : dwarf_read_fixed(bytes, width));
     } else if (opcode == DW_OP_constu) {
-        push(expression, cfi_read_uleb128(bytes));
+        push(expression, dwarf_read_uleb128(bytes));
     } else if (opcode == DW_OP_consts) {
-        push(expression, (uint64_t)cfi_read_sleb128(bytes));
+        push(expression, (uint64_t)dwarf_read_sleb128(bytes));
     } else if (opcode >= DW_OP_lit0 && opcode <= DW_OP_lit31) {
         push(expression, opcode - (unsigned)DW_OP_lit0);
     } else if (opcode >= DW_OP_breg0 && opcode <= DW_OP_breg31) {
-        push_register(expression, opcode - (unsigned)DW_OP_breg0, cfi_read_sleb128(bytes));
+        push_register(expression, opcode - (unsigned)DW_OP_breg0, dwarf_read_sleb128(bytes));
     } else if (opcode == DW_OP_bregx) {
-        uint64_t number = cfi_read_uleb128(bytes);
-        push_register(expression, number, cfi_read_sleb128(bytes));
+        uint64_t number = dwarf_read_uleb128(bytes);
+        push_register(expression, number, dwarf_read_sleb128(bytes));
     } else {
         return false;
     }
     return true;
 }
 
-static void branch(struct cfi_bytes *bytes, const uint8_t *first, bool taken) {
-    int64_t distance = cfi_read_fixed_signed(bytes, 2);
+static void branch(struct dwarf_bytes *bytes, const uint8_t *first, bool taken) {
+    int64_t distance = dwarf_read_fixed_signed(bytes, 2);
     if (bytes->failed || !taken)
         return;
     bytes->failed = distance < first - bytes->at || distance > bytes->end - bytes->at;
@@ -379,7 +339,7 @@ static void branch(struct cfi_bytes *bytes, const uint8_t *first, bool taken) {
 }
 
 static void execute_operation(struct expression *expression, uint8_t opcode,
-                              struct cfi_bytes *bytes, const uint8_t *first) {
+                              struct dwarf_bytes *bytes, const uint8_t *first) {
     uint64_t a, b, c;
     if (execute_push(expression, opcode, bytes) || execute_binary(expression, opcode))
         return;
@@ -390,7 +350,7 @@ static void execute_operation(struct expression *expression, uint8_t opcode,
         deref(expression, 8);
         break;
     case DW_OP_deref_size:
-        deref(expression, cfi_read_fixed(bytes, 1));
+        deref(expression, dwarf_read_fixed(bytes, 1));
         break;
     case DW_OP_dup:
         pick(expression, 0);
@@ -402,7 +362,7 @@ static void execute_operation(struct expression *expression, uint8_t opcode,
         pick(expression, 1);
         break;
     case DW_OP_pick:
-        pick(expression, cfi_read_fixed(bytes, 1));
+        pick(expression, dwarf_read_fixed(bytes, 1));
         break;
     case DW_OP_swap:
         a = pop(expression), b = pop(expression);
@@ -423,7 +383,7 @@ static void execute_operation(struct expression *expression, uint8_t opcode,
         push(expression, ~pop(expression));
         break;
     case DW_OP_plus_uconst:
-        push(expression, pop(expression) + cfi_read_uleb128(bytes));
+        push(expression, pop(expression) + dwarf_read_uleb128(bytes));
         break;
     case DW_OP_bra:
         branch(bytes, first, pop(expression) != 0);
@@ -439,13 +399,13 @@ static void execute_operation(struct expression *expression, uint8_t opcode,
 bool cfi_evaluate(const struct cfi_rule *rule, const uint64_t registers[CFI_REGISTERS],
                   const struct cfi_memory *memory, const uint64_t *initial, uint64_t *value) {
     struct expression expression = {.registers = registers, .memory = memory};
-    struct cfi_bytes bytes = {rule->expression, rule->expression + rule->length, false};
+    struct dwarf_bytes bytes = {rule->expression, rule->expression + rule->length, false};
     if (initial)
         push(&expression, *initial);
     for (unsigned i = 0; bytes.at < bytes.end && !bytes.failed && !expression.failed; i++) {
         if (i == OPERATIONS_MAX)
             return false;
-        uint8_t opcode = (uint8_t)cfi_read_fixed(&bytes, 1);
+        uint8_t opcode = (uint8_t)dwarf_read_fixed(&bytes, 1);
         execute_operation(&expression, opcode, &bytes, rule->expression);
     }
     if (bytes.failed || expression.failed || expression.count == 0)
@@ -517,8 +477,8 @@ static void set_cfa(struct cfa_program *program, uint64_t number, int64_t value,
         .kind = CFI_REGISTER, .register_number = (uint8_t)number % CFI_REGISTERS, .value = value};
 }
 
-static struct cfi_rule read_expression(struct cfi_bytes *bytes, uint8_t kind) {
-    uint64_t length = cfi_read_uleb128(bytes);
+static struct cfi_rule read_expression(struct dwarf_bytes *bytes, uint8_t kind) {
+    uint64_t length = dwarf_read_uleb128(bytes);
     struct cfi_rule rule = {.kind = kind, .expression = bytes->at};
     if (length > (uint64_t)(bytes->end - bytes->at) || length > UINT32_MAX) {
         bytes->failed = true;
@@ -539,53 +499,55 @@ static int64_t factored(const struct cfa_program *program, uint64_t offset) {
     return (int64_t)(offset * (uint64_t)program->fde->data_alignment_factor);
 }
 
-static void execute_extended(struct cfa_program *program, uint8_t opcode, struct cfi_bytes *bytes) {
+static void execute_extended(struct cfa_program *program, uint8_t opcode,
+                             struct dwarf_bytes *bytes) {
     struct cfi_row *row = program->row;
     uint64_t number;
     switch (opcode) {
     case DW_CFA_nop:
         break;
     case DW_CFA_GNU_args_size:
-        cfi_read_uleb128(bytes);
+        dwarf_read_uleb128(bytes);
         break;
     case DW_CFA_offset_extended:
-        number = cfi_read_uleb128(bytes);
-        set_register_rule(program, number, CFI_OFFSET, factored(program, cfi_read_uleb128(bytes)));
+        number = dwarf_read_uleb128(bytes);
+        set_register_rule(program, number, CFI_OFFSET,
+                          factored(program, dwarf_read_uleb128(bytes)));
         break;
     case DW_CFA_offset_extended_sf:
-        number = cfi_read_uleb128(bytes);
+        number = dwarf_read_uleb128(bytes);
         set_register_rule(program, number, CFI_OFFSET,
-                          factored(program, (uint64_t)cfi_read_sleb128(bytes)));
+                          factored(program, (uint64_t)dwarf_read_sleb128(bytes)));
         break;
     case DW_CFA_GNU_negative_offset_extended:
-        number = cfi_read_uleb128(bytes);
+        number = dwarf_read_uleb128(bytes);
         set_register_rule(program, number, CFI_OFFSET,
-                          factored(program, 0 - cfi_read_uleb128(bytes)));
+                          factored(program, 0 - dwarf_read_uleb128(bytes)));
         break;
     case DW_CFA_val_offset:
-        number = cfi_read_uleb128(bytes);
+        number = dwarf_read_uleb128(bytes);
         set_register_rule(program, number, CFI_VAL_OFFSET,
-                          factored(program, cfi_read_uleb128(bytes)));
+                          factored(program, dwarf_read_uleb128(bytes)));
         break;
     case DW_CFA_val_offset_sf:
-        number = cfi_read_uleb128(bytes);
+        number = dwarf_read_uleb128(bytes);
         set_register_rule(program, number, CFI_VAL_OFFSET,
-                          factored(program, (uint64_t)cfi_read_sleb128(bytes)));
+                          factored(program, (uint64_t)dwarf_read_sleb128(bytes)));
         break;
     case DW_CFA_restore_extended:
-        restore_register(program, cfi_read_uleb128(bytes));
+        restore_register(program, dwarf_read_uleb128(bytes));
         break;
     case DW_CFA_undefined:
-        set_register_rule(program, cfi_read_uleb128(bytes), CFI_UNDEFINED, 0);
+        set_register_rule(program, dwarf_read_uleb128(bytes), CFI_UNDEFINED, 0);
         break;
     case DW_CFA_same_value:
-        set_register_rule(program, cfi_read_uleb128(bytes), CFI_SAME_VALUE, 0);
+        set_register_rule(program, dwarf_read_uleb128(bytes), CFI_SAME_VALUE, 0);
         break;
     case DW_CFA_register:
-        number = cfi_read_uleb128(bytes);
+        number = dwarf_read_uleb128(bytes);
         *register_rule(program, number) = (struct cfi_rule){
             .kind = CFI_REGISTER,
-            .register_number = (uint8_t)(cfi_read_uleb128(bytes) % CFI_REGISTERS)};
+            .register_number = (uint8_t)(dwarf_read_uleb128(bytes) % CFI_REGISTERS)};
         break;
     case DW_CFA_remember_state:
         bytes->failed |= program->state_count == STATE_STACK_MAX;
@@ -598,35 +560,35 @@ static void execute_extended(struct cfa_program *program, uint8_t opcode, struct
             *row = program->states[--program->state_count];
         break;
     case DW_CFA_def_cfa:
-        number = cfi_read_uleb128(bytes);
-        set_cfa(program, number, (int64_t)cfi_read_uleb128(bytes), &bytes->failed);
+        number = dwarf_read_uleb128(bytes);
+        set_cfa(program, number, (int64_t)dwarf_read_uleb128(bytes), &bytes->failed);
         break;
     case DW_CFA_def_cfa_sf:
-        number = cfi_read_uleb128(bytes);
-        set_cfa(program, number, factored(program, (uint64_t)cfi_read_sleb128(bytes)),
+        number = dwarf_read_uleb128(bytes);
+        set_cfa(program, number, factored(program, (uint64_t)dwarf_read_sleb128(bytes)),
                 &bytes->failed);
         break;
     case DW_CFA_def_cfa_register:
         bytes->failed |= row->cfa.kind != CFI_REGISTER;
-        set_cfa(program, cfi_read_uleb128(bytes), row->cfa.value, &bytes->failed);
+        set_cfa(program, dwarf_read_uleb128(bytes), row->cfa.value, &bytes->failed);
         break;
     case DW_CFA_def_cfa_offset:
-        set_cfa(program, row->cfa.register_number, (int64_t)cfi_read_uleb128(bytes),
+        set_cfa(program, row->cfa.register_number, (int64_t)dwarf_read_uleb128(bytes),
                 &bytes->failed);
         break;
     case DW_CFA_def_cfa_offset_sf:
         set_cfa(program, row->cfa.register_number,
-                factored(program, (uint64_t)cfi_read_sleb128(bytes)), &bytes->failed);
+                factored(program, (uint64_t)dwarf_read_sleb128(bytes)), &bytes->failed);
         break;
     case DW_CFA_def_cfa_expression:
         row->cfa = read_expression(bytes, CFI_CFA_EXPRESSION);
         break;
     case DW_CFA_expression:
-        number = cfi_read_uleb128(bytes);
+        number = dwarf_read_uleb128(bytes);
         *register_rule(program, number) = read_expression(bytes, CFI_EXPRESSION);
         break;
     case DW_CFA_val_expression:
-        number = cfi_read_uleb128(bytes);
+        number = dwarf_read_uleb128(bytes);
         *register_rule(program, number) = read_expression(bytes, CFI_VAL_EXPRESSION);
         break;
     case DW_CFA_AARCH64_negate_ra_state:
@@ -639,14 +601,15 @@ static void execute_extended(struct cfa_program *program, uint8_t opcode, struct
 }
 
 /* Advances the location; false: it is another instruction. */
-static bool execute_advance(struct cfa_program *program, uint8_t opcode, struct cfi_bytes *bytes) {
+static bool execute_advance(struct cfa_program *program, uint8_t opcode,
+                            struct dwarf_bytes *bytes) {
     uint64_t count;
     if ((opcode & 0xc0) == DW_CFA_advance_loc)
         count = opcode & 0x3f;
     else if (opcode == DW_CFA_advance_loc1 || opcode == DW_CFA_advance_loc2)
-        count = cfi_read_fixed(bytes, opcode == DW_CFA_advance_loc1 ? 1 : 2);
+        count = dwarf_read_fixed(bytes, opcode == DW_CFA_advance_loc1 ? 1 : 2);
     else if (opcode == DW_CFA_advance_loc4)
-        count = cfi_read_fixed(bytes, 4);
+        count = dwarf_read_fixed(bytes, 4);
     else
         return false;
     program->location += count * program->fde->code_alignment_factor;
@@ -654,10 +617,10 @@ static bool execute_advance(struct cfa_program *program, uint8_t opcode, struct 
 }
 
 /* Executes call frame instructions up to and including `address`. */
-static bool execute_instructions(struct cfa_program *program, struct cfi_bytes bytes,
+static bool execute_instructions(struct cfa_program *program, struct dwarf_bytes bytes,
                                  uint64_t address) {
     for (unsigned i = 0; bytes.at < bytes.end && i < INSTRUCTIONS_MAX && !bytes.failed; i++) {
-        uint8_t opcode = (uint8_t)cfi_read_fixed(&bytes, 1);
+        uint8_t opcode = (uint8_t)dwarf_read_fixed(&bytes, 1);
         if (opcode == DW_CFA_set_loc) {
             const uint8_t *start = program->fde->instructions.at;
             program->location =
@@ -669,7 +632,7 @@ static bool execute_instructions(struct cfa_program *program, struct cfi_bytes b
                 break;
         } else if ((opcode & 0xc0) == DW_CFA_offset) {
             set_register_rule(program, opcode & 0x3f, CFI_OFFSET,
-                              factored(program, cfi_read_uleb128(&bytes)));
+                              factored(program, dwarf_read_uleb128(&bytes)));
         } else if ((opcode & 0xc0) == DW_CFA_restore) {
             restore_register(program, opcode & 0x3f);
         } else {

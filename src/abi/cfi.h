@@ -10,26 +10,15 @@
 #ifndef RIDGE_ABI_CFI_H
 #define RIDGE_ABI_CFI_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/dwarf_bytes.h"
 
 /* Registers have DWARF's numbers. DWARF has no number for arm64's program counter: here it is the
  * last one, as on x86-64. */
 enum { CFI_REGISTERS = 33 };
 
-struct cfi_bytes {
-    const uint8_t *at, *end;
-    bool failed; /* a read went beyond the end; such reads give 0 */
-};
-
-uint64_t cfi_read_fixed(struct cfi_bytes *bytes, size_t width);
-int64_t cfi_read_fixed_signed(struct cfi_bytes *bytes, size_t width);
-uint64_t cfi_read_uleb128(struct cfi_bytes *bytes);
-int64_t cfi_read_sleb128(struct cfi_bytes *bytes);
 /* A pointer with a DW_EH_PE_* encoding that needs no memory access; `address` is that of the
  * pointer itself. Fails for any other encoding. */
-uint64_t cfi_read_pointer(struct cfi_bytes *bytes, uint8_t encoding, uint64_t address);
+uint64_t cfi_read_pointer(struct dwarf_bytes *bytes, uint8_t encoding, uint64_t address);
 
 /* A frame description entry with the fields of its common information entry. Points into the bytes
  * that it was read from. */
@@ -40,7 +29,7 @@ struct cfi_fde {
     uint8_t return_address_register;
     uint8_t pointer_encoding;
     bool is_signal_frame; /* the return address is that of an instruction that has not run yet */
-    struct cfi_bytes initial_instructions, instructions;
+    struct dwarf_bytes initial_instructions, instructions;
     uint64_t instructions_address;
 };
 

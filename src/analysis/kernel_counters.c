@@ -197,8 +197,6 @@ static const struct {
     {"wait", "a fixed latency of the instruction before"},
     {"selected", "nothing: it issued"},
 };
-enum { STALL_SELECTED = STALL_REASONS - 1 };
-
 const char *stall_name(unsigned reason) {
     return reason < STALL_REASONS ? stalls[reason].name : "?";
 }
@@ -208,7 +206,7 @@ const char *stall_meaning(unsigned reason) {
 }
 
 /* Cycles per issued instruction are preferred to samples. */
-static int stall_of(struct text name, bool *sampled) {
+int stall_of_counter(struct text name, bool *sampled) {
     static const struct {
         const char *prefix, *suffix;
     } forms[] = {{"smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"},
@@ -284,7 +282,7 @@ static bool find_uses(struct builder *builder, struct status *status) {
             continue;
         uint32_t slot = intern_find(&builder->slots, name);
         use->slot = slot == UINT32_MAX ? 0 : slot + 1;
-        use->stall = (int8_t)stall_of(name, &use->sampled);
+        use->stall = (int8_t)stall_of_counter(name, &use->sampled);
         use->tensor = counts_tensor_operations(name);
         if (!use->slot)
             use->slot = UINT32_MAX; /* known to be of no use as a value */
@@ -352,6 +350,7 @@ static bool begin_launch(struct builder *builder, size_t row, struct status *sta
         .device = metric->device[row],
         .grid = {metric->grid_x[row], metric->grid_y[row], metric->grid_z[row]},
         .block = {metric->block_x[row], metric->block_y[row], metric->block_z[row]},
+        .first_row = row,
     };
     return true;
 }
@@ -363,7 +362,7 @@ static void take_row(struct builder *builder, size_t row) {
         &builder->counters->launches[builder->counters->launch_count - 1].figures;
     double value = metric->value[row];
     if (metric->file[row])
-        return; /* of one line */
+        return; /* of one instruction */
     if (use->slot != UINT32_MAX) {
         builder->values[use->slot - 1] = value;
         builder->present[use->slot - 1] = true;
@@ -443,6 +442,20 @@ static bool find_kernel(struct builder *builder, uint32_t kernel, size_t *place,
         counters->kernels[counters->kernel_count++] = (struct measured_kernel){0};
     counters->kernels[id].short_name = intern_text(&counters->names, id);
     counters->kernels[id].kernel = kernel;
+    counters->kernels[id].name_id = id;
+    return true;
+}
+
+/* Launches know the name of their kernel; from here on, its index in the sorted kernels. */
+static bool number_kernels(struct kernel_counters *counters, struct status *status) {
+    uint32_t *index_of = memory_allocate(counters->names.count + 1, sizeof *index_of, status);
+    if (!index_of)
+        return false;
+    for (size_t i = 0; i < counters->kernel_count; i++)
+        index_of[counters->kernels[i].name_id] = (uint32_t)i;
+    for (size_t i = 0; i < counters->launch_count; i++)
+        counters->launches[i].measured = index_of[counters->launches[i].measured];
+    memory_free(index_of);
     return true;
 }
 
@@ -452,7 +465,7 @@ static bool group_launches(struct builder *builder, struct status *status) {
         memory_allocate(counters->launch_count + 1, sizeof *weights, status);
     bool ok = weights != NULL;
     for (size_t i = 0; i < counters->launch_count && ok; i++) {
-        const struct measured_launch *launch = &counters->launches[i];
+        struct measured_launch *launch = &counters->launches[i];
         size_t place;
         double weight = MAX(launch->figures.value[KERNEL_DURATION_FIGURE], 1.0);
         ok = find_kernel(builder, launch->kernel, &place, status);
@@ -460,6 +473,7 @@ static bool group_launches(struct builder *builder, struct status *status) {
             break;
         struct measured_kernel *kernel = &counters->kernels[place];
         kernel->launches++;
+        launch->measured = (uint32_t)place;
         add_figures(&kernel->figures, &launch->figures, weight, weights[place]);
     }
     memory_free(weights);
@@ -470,7 +484,7 @@ static bool group_launches(struct builder *builder, struct status *status) {
     counters->kernel_count = kept;
     if (kept)
         qsort(counters->kernels, kept, sizeof *counters->kernels, kernels_by_time);
-    return ok;
+    return ok && number_kernels(counters, status);
 }
 
 /* ---- Activities ---- */
@@ -600,6 +614,7 @@ bool kernel_counters_find(const struct model *model, struct kernel_counters *cou
         return true;
     bool ok = add_slots(&builder, status) && find_uses(&builder, status) &&
               read_launches(&builder, status) && group_launches(&builder, status) &&
+              kernel_lines_find(trace, counters, &counters->lines, status) &&
               join_launches(model, counters, status);
     intern_finish(&builder.slots);
     memory_free(builder.uses);
@@ -614,6 +629,7 @@ void kernel_counters_finish(struct kernel_counters *counters) {
     memory_free(counters->launches);
     memory_free(counters->kernels);
     memory_free(counters->launch_of);
+    kernel_lines_finish(&counters->lines);
     intern_finish(&counters->names);
     memset(counters, 0, sizeof *counters);
 }

@@ -10,6 +10,7 @@
 #ifndef RIDGE_ANALYSIS_KERNEL_COUNTERS_H
 #define RIDGE_ANALYSIS_KERNEL_COUNTERS_H
 
+#include "analysis/kernel_lines.h"
 #include "analysis/model.h"
 #include "base/intern.h"
 
@@ -56,11 +57,11 @@
 enum kernel_figure { KERNEL_FIGURES(KERNEL_FIGURE_ENUM) KERNEL_FIGURE_COUNT };
 const char *kernel_figure_key(unsigned figure);
 
-/* Reasons why a warp did not issue, as ncu names them. */
-enum { STALL_REASONS = 19 };
 /* "long_scoreboard", and what it means: "a load from global, local or texture memory". */
 const char *stall_name(unsigned reason);
 const char *stall_meaning(unsigned reason);
+/* The reason whose stalls a counter counts, or -1. `sampled`: it counts samples, not cycles. */
+int stall_of_counter(struct text name, bool *sampled);
 
 /* Of one launch, or of several together. */
 struct kernel_figures {
@@ -72,12 +73,15 @@ struct kernel_figures {
 struct measured_launch {
     uint32_t kernel; /* string id */
     uint32_t device, grid[3], block[3];
+    uint32_t measured; /* index in the kernels */
+    size_t first_row;  /* of the table metric */
     struct kernel_figures figures;
 };
 
 struct measured_kernel {
     struct text short_name; /* owned by the table */
     uint32_t kernel;        /* string id of a full name */
+    uint32_t name_id;       /* private */
     uint64_t launches;
     struct kernel_figures figures;
 };
@@ -88,6 +92,7 @@ struct kernel_counters {
     struct measured_kernel *kernels; /* most time first */
     size_t kernel_count;
     uint32_t *launch_of; /* by activity: index in launches, or NO_ROW; NULL without launches */
+    struct kernel_lines lines;
     struct intern names;
 };
 

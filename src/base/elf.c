@@ -4,6 +4,7 @@
 #include "base/elf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -189,10 +190,29 @@ static uint32_t name_rank(const struct symbol_entry *symbol, const char *name) {
     return (binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2) * 16 + underscores;
 }
 
-static bool is_function(const struct symbol_entry *symbol) {
+/* All section headers, and those of the symbol table and its string table. */
+struct sections {
+    struct section_header *items;
+    uint64_t count;
+    const struct section_header *symbols, *names;
+    bool is_object; /* addresses are offsets in the file */
+};
+
+/* 0: not in a section of the file. */
+static uint64_t symbol_address(const struct symbol_entry *symbol, const struct sections *sections) {
+    uint64_t address;
+    if (!sections->is_object)
+        return symbol->value;
+    if (symbol->section >= sections->count ||
+        __builtin_add_overflow(sections->items[symbol->section].offset, symbol->value, &address))
+        return 0;
+    return address;
+}
+
+static bool is_function(const struct symbol_entry *symbol, const struct sections *sections) {
     unsigned type = symbol->info & 15;
     return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->section != SHN_UNDEF &&
-           symbol->value != 0;
+           symbol_address(symbol, sections) != 0;
 }
 
 static int by_address(const void *a, const void *b) {
@@ -212,21 +232,14 @@ static void remove_aliases(struct elf *elf) {
     elf->function_count = kept;
 }
 
-/* All section headers, and those of the symbol table and its string table. */
-struct sections {
-    struct section_header *items;
-    uint64_t count;
-    const struct section_header *symbols, *names;
-};
-
 /* The end of a function. A symbol without a size extends to the end of its section. */
 static uint64_t function_end(const struct symbol_entry *symbol, const struct sections *sections) {
-    uint64_t end = symbol->value;
-    if (symbol->bytes == 0 && symbol->section < sections->count) {
+    uint64_t address = symbol_address(symbol, sections), end = address;
+    if (symbol->bytes == 0 && symbol->section < sections->count && !sections->is_object) {
         const struct section_header *section = &sections->items[symbol->section];
         if (symbol->value - section->address < section->bytes)
             end = section->address + section->bytes;
-    } else if (__builtin_add_overflow(symbol->value, symbol->bytes, &end)) {
+    } else if (__builtin_add_overflow(address, symbol->bytes, &end)) {
         end = UINT64_MAX;
     }
     return end;
@@ -236,19 +249,19 @@ static bool add_functions(struct elf *elf, const struct symbol_entry *symbols, s
                           const struct sections *sections, struct status *status) {
     size_t functions = 0;
     for (size_t i = 0; i < count; i++)
-        functions += is_function(&symbols[i]);
+        functions += is_function(&symbols[i], sections);
     elf->functions = memory_allocate(functions, sizeof *elf->functions, status);
     if (!elf->functions)
         return false;
     for (size_t i = 0; i < count; i++) {
         const struct symbol_entry *symbol = &symbols[i];
-        if (!is_function(symbol) || symbol->name >= elf->names_length)
+        if (!is_function(symbol, sections) || symbol->name >= elf->names_length)
             continue;
         const char *name = elf->names + symbol->name;
         if (*name)
-            elf->functions[elf->function_count++] =
-                (struct elf_function){symbol->value, function_end(symbol, sections), symbol->name,
-                                      name_rank(symbol, name)};
+            elf->functions[elf->function_count++] = (struct elf_function){
+                symbol_address(symbol, sections), function_end(symbol, sections), symbol->name,
+                name_rank(symbol, name)};
     }
     qsort(elf->functions, elf->function_count, sizeof *elf->functions, by_address);
     remove_aliases(elf);
@@ -305,10 +318,11 @@ static bool read_section_headers(const struct elf_source *source, const struct f
 }
 
 static bool read_sections(struct elf *elf, const struct elf_source *source,
-                          const struct file_header *header, struct status *status) {
+                          const struct file_header *header, bool is_object, struct status *status) {
     struct sections sections;
     if (!read_section_headers(source, header, &sections, status))
         return false;
+    sections.is_object = is_object;
     for (uint64_t i = 0; i < sections.count; i++)
         if (sections.items[i].type == SHT_NOTE)
             find_build_id(elf, source, sections.items[i].offset, sections.items[i].bytes);
@@ -434,11 +448,83 @@ bool elf_section_copy(const struct elf_source *source, const char *name, uint64_
     return ok;
 }
 
+/* ---- Relocations ------------------------------------------------------------------------- */
+
+struct relocation {
+    uint64_t offset, info;
+};
+
+/* The 64-bit absolute address of a symbol, in the ELF files of NVIDIA's compilers. */
+enum { R_CUDA_64 = 2 };
+
+static void relocate(struct elf_section *section, const struct relocation *relocations,
+                     size_t count, const struct symbol_entry *symbols, size_t symbol_count,
+                     const struct sections *sections) {
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = relocations[i].offset, symbol = relocations[i].info >> 32, address, addend;
+        if ((uint32_t)relocations[i].info != R_CUDA_64 || symbol >= symbol_count ||
+            section->length < sizeof address || at > section->length - sizeof address)
+            continue;
+        address = symbol_address(&symbols[symbol], sections);
+        memcpy(&addend, section->bytes + at, sizeof addend);
+        if (address == 0 || __builtin_add_overflow(address, addend, &address))
+            address = 0;
+        memcpy(section->bytes + at, &address, sizeof address);
+    }
+}
+
+/* Applies the relocations to a copy of their section. */
+static bool relocate_section(const struct elf_source *source, const struct elf_section *relocations,
+                             struct elf_section *section, struct status *status) {
+    struct file_header header;
+    struct sections sections;
+    struct elf unused = {0};
+    if (!read_header(source, &header, status) ||
+        !read_section_headers(source, &header, &sections, status))
+        return false;
+    sections.is_object = true;
+    choose_symbol_table(&unused, &sections);
+    const struct section_header *table = sections.symbols;
+    struct symbol_entry *symbols =
+        table ? elf_source_copy(source, table->offset, table->bytes, SYMBOLS_BYTES_MAX, status)
+              : NULL;
+    if (symbols)
+        relocate(section, (const struct relocation *)(const void *)relocations->bytes,
+                 relocations->length / sizeof(struct relocation), symbols,
+                 table->bytes / sizeof *symbols, &sections);
+    memory_free(symbols);
+    memory_free(sections.items);
+    return symbols || (!table && status_fail(status, STATUS_INPUT, "no symbol table"));
+}
+
+bool elf_object_section_copy(const struct elf_source *source, const char *name, uint64_t limit,
+                             struct elf_section *section, struct status *status) {
+    char relocation_name[32];
+    struct elf_section relocations = {0};
+    snprintf(relocation_name, sizeof relocation_name, ".rel%s", name);
+    bool ok = elf_section_copy(source, name, limit, section, status) &&
+              elf_section_copy(source, relocation_name, limit, &relocations, status) &&
+              relocate_section(source, &relocations, section, status);
+    memory_free(relocations.bytes);
+    if (!ok) {
+        memory_free(section->bytes);
+        *section = (struct elf_section){0};
+    }
+    return ok;
+}
+
 bool elf_read(struct elf *elf, const struct elf_source *source, struct status *status) {
     struct file_header header;
     *elf = (struct elf){0};
     return read_header(source, &header, status) && read_segments(elf, source, &header, status) &&
-           read_sections(elf, source, &header, status);
+           read_sections(elf, source, &header, false, status);
+}
+
+bool elf_read_object(struct elf *elf, const struct elf_source *source, struct status *status) {
+    struct file_header header;
+    *elf = (struct elf){0};
+    return read_header(source, &header, status) &&
+           read_sections(elf, source, &header, true, status);
 }
 
 void elf_finish(struct elf *elf) {

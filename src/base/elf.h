@@ -55,6 +55,9 @@ struct elf {
 
 /* A file without symbols is not a failure. Call elf_finish() also after a failure. */
 bool elf_read(struct elf *elf, const struct elf_source *source, struct status *status);
+/* The same of a file whose functions are not linked, each in a section of its own, as in NVIDIA's
+ * cubins: addresses are offsets in the file. Segments are not read. */
+bool elf_read_object(struct elf *elf, const struct elf_source *source, struct status *status);
 void elf_finish(struct elf *elf);
 
 /* A section's content, decompressed. */
@@ -66,6 +69,11 @@ struct elf_section {
  * `bytes` with memory_free(). */
 bool elf_section_copy(const struct elf_source *source, const char *name, uint64_t limit,
                       struct elf_section *section, struct status *status);
+
+/* The same of a cubin: relocated addresses are offsets in the file. False also without relocations.
+ */
+bool elf_object_section_copy(const struct elf_source *source, const char *name, uint64_t limit,
+                             struct elf_section *section, struct status *status);
 
 /* Addresses of variables and functions by name, from .symtab or .dynsym, before relocation; 0: not
  * found. False: no symbol table can be read. */

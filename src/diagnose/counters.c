@@ -206,23 +206,50 @@ static void describe_stalls(struct diagnosis *diagnosis, struct finding *finding
 
 static const struct {
     enum finding_kind kind;
-    const char *what; /* "N % of the kernel time is in kernels ..." */
+    const char *what;    /* "N % of the kernel time is in kernels ..." */
+    enum line_cost cost; /* of its lines */
+    const char *counted; /* "N % of its ..." */
     void (*describe)(struct diagnosis *diagnosis, struct finding *finding,
                      const struct kernel_figures *figures, const char *name);
 } fault_rules[FAULT_COUNT] = {
-    [FAULT_UNCOALESCED] = {FINDING_UNCOALESCED, "with uncoalesced memory access",
-                           describe_uncoalesced},
+    [FAULT_UNCOALESCED] = {FINDING_UNCOALESCED, "with uncoalesced memory access", LINE_UNCOALESCED,
+                           "excess sectors", describe_uncoalesced},
     [FAULT_CONFLICTS] = {FINDING_BANK_CONFLICTS, "with bank conflicts in shared memory",
-                         describe_conflicts},
-    [FAULT_DIVERGENCE] = {FINDING_DIVERGENCE, "with divergent warps", describe_divergence},
-    [FAULT_SPILLS] = {FINDING_SPILLS, "that use local memory", describe_spills},
+                         LINE_CONFLICTS, "bank conflicts", describe_conflicts},
+    [FAULT_DIVERGENCE] = {FINDING_DIVERGENCE, "with divergent warps", LINE_DIVERGENCE,
+                          "divergent branches", describe_divergence},
+    [FAULT_SPILLS] = {FINDING_SPILLS, "that use local memory", LINE_SPILLS,
+                      "sectors of local memory", describe_spills},
     [FAULT_STALLS] = {FINDING_STALLS, "that keep neither multiprocessors nor memory busy",
-                      describe_stalls},
+                      LINE_STALLS, "stall samples", describe_stalls},
 };
+
+/* The line of the largest kernel that causes most of the fault. */
+static void name_line(struct diagnosis *diagnosis, struct finding *finding, enum fault fault,
+                      const struct measured_launch *launch) {
+    const struct kernel_lines *lines = &diagnosis->source->counters->lines;
+    char part[FORMAT_SIZE];
+    struct buffer place = {0};
+    double share;
+    unsigned reason;
+    const struct kernel_line *line =
+        kernel_lines_top(lines, launch->measured, fault_rules[fault].cost, &share);
+    if (!line || !kernel_line_format(diagnosis->trace, line, &place, diagnosis->status)) {
+        buffer_finish(&place);
+        return;
+    }
+    bool stalls = fault == FAULT_STALLS && kernel_line_top_stall(line, &reason);
+    finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT},
+                     "%.*s: %s of its %s%s%s", (int)place.length, place.data,
+                     format_percent(share, part), fault_rules[fault].counted,
+                     stalls ? ", mostly " : "", stalls ? stall_name(reason) : "");
+    buffer_finish(&place);
+}
 
 static void add_finding(struct diagnosis *diagnosis, enum fault fault, const struct faulty *sum) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
-    const struct kernel_figures *figures = &diagnosis->source->counters->launches[sum->top].figures;
+    const struct measured_launch *launch = &diagnosis->source->counters->launches[sum->top];
+    const struct kernel_figures *figures = &launch->figures;
     char part[FORMAT_SIZE], name[NAME_SIZE], change[FROM_TO_SIZE];
     struct finding *finding = diagnose_add(diagnosis, fault_rules[fault].kind, CONFIDENCE_MEDIUM);
     double busy = share_of(diagnosis->facts.busy, kernels->total_time);
@@ -237,6 +264,7 @@ static void add_finding(struct diagnosis *diagnosis, enum fault fault, const str
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_KERNEL, .name = sum->name}, "%s", name);
     fault_rules[fault].describe(diagnosis, finding, figures, name);
+    name_line(diagnosis, finding, fault, launch);
 }
 
 void diagnose_counters(struct diagnosis *diagnosis) {

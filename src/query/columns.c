@@ -205,8 +205,11 @@ static const struct column_doc column_docs[] = {
     {"metric", "name", "the counter, as the source names it", ABSENT_NEVER},
     {"metric", "unit", "without a prefix: byte, ns, %", ABSENT_NEVER},
     {"metric", "value", "its value", ABSENT_NEVER},
-    {"metric", "file", "source file of a line's counter; empty: the whole kernel", ABSENT_NEVER},
+    {"metric", "file", "source file of an instruction, or [sass]; empty: the whole kernel",
+     ABSENT_NEVER},
     {"metric", "line", "its line", ABSENT_ZERO},
+    {"metric", "function", "its function", ABSENT_NEVER},
+    {"metric", "offset", "its offset in the function, in bytes", ABSENT_NEVER},
 };
 
 static void add_computed(struct shown_table *shown, const char *name, enum shown_kind kind,

@@ -306,5 +306,11 @@ bool json_report_host(struct json *json, const struct report *report, struct sta
                                 json, status) &&
              ok;
     }
+    if (report->kernel_counters.lines.count) {
+        json_key(json, "kernel_lines");
+        ok = section_write_json(&section_kernel_lines, &(struct report_source){.report = report},
+                                json, status) &&
+             ok;
+    }
     return ok;
 }

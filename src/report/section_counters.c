@@ -195,6 +195,85 @@ const struct section section_kernel_access = {.key = "kernel_access",
                                               .sentence = access_targets,
                                               .rows = "kernels"};
 
+/* ---- Lines ---- */
+
+#define LINE(name, ...) REPORT_VALUE(name, struct kernel_line, __VA_ARGS__)
+#define MEASURED (&of->report->kernel_counters.kernels[at->kernel])
+
+static const void *line_row(const void *source, size_t index) {
+    const struct kernel_lines *lines = &counters_of(source)->lines;
+    return index < lines->count ? &lines->items[index] : NULL;
+}
+
+static struct value line_place(const void *source, const void *row, struct buffer *words) {
+    const struct report_source *of = source;
+    struct status status = {0};
+    if (!kernel_line_format(of->report->model.trace, row, words, &status))
+        return value_unknown();
+    return value_text(buffer_as_text(words));
+}
+
+static struct value line_source_file(const void *source, const void *row, struct buffer *words) {
+    const struct kernel_line *at = row;
+    struct value file = report_text(source, at->file);
+    (void)words;
+    return text_is(file.text, METRIC_NO_FILE) ? value_none() : file;
+}
+
+static struct value line_count(double value) {
+    return value > 0 && value < 1e18 ? value_integer((int64_t)(value + 0.5)) : value_none();
+}
+
+static struct value line_stall(const struct kernel_line *line) {
+    unsigned reason;
+    return kernel_line_top_stall(line, &reason) ? value_string(stall_name(reason)) : value_none();
+}
+
+LINE(line_kernel, value_text(MEASURED->short_name))
+LINE(line_function, report_text(of, at->function))
+LINE(line_number, at->line ? value_integer(at->line) : value_none())
+LINE(line_offset, value_integer(at->offset))
+LINE(line_stalls, at->stall_share > 0 ? value_real(at->stall_share) : value_none())
+LINE(line_samples, line_count(kernel_line_cost(at, LINE_STALLS)))
+LINE(line_reason, line_stall(at))
+LINE(line_excess, line_count(kernel_line_cost(at, LINE_UNCOALESCED)))
+LINE(line_conflicts, line_count(kernel_line_cost(at, LINE_CONFLICTS)))
+LINE(line_spills, line_count(kernel_line_cost(at, LINE_SPILLS)))
+LINE(line_branches, line_count(kernel_line_cost(at, LINE_DIVERGENCE)))
+
+#define LINE_EVENT(ID, key, counter) LINE(event_##key, line_count(at->event[LINE_##ID##_EVENT]))
+LINE_EVENTS(LINE_EVENT)
+#define LINE_EVENT_COLUMN(ID, key, counter) {#key, NULL, UNIT_COUNT, 0, event_##key},
+static const struct column line_columns[] = {
+    {"kernel", "kernel", UNIT_TEXT, COLUMN_FLEXIBLE, line_kernel},
+    {"file", NULL, UNIT_TEXT, 0, line_source_file},
+    {"function", NULL, UNIT_TEXT, 0, line_function},
+    {"offset", NULL, UNIT_ID, 0, line_offset},
+    {NULL, "line", UNIT_TEXT, 0, line_place},
+    {"line", NULL, UNIT_ID, 0, line_number},
+    {"stall_samples", NULL, UNIT_COUNT, 0, line_samples},
+    {"stall_share", "stalls", UNIT_SHARE, 0, line_stalls},
+    {"top_stall", "top stall", UNIT_TEXT, COLUMN_RANK(1), line_reason},
+    {"excess_sectors", "excess sectors", UNIT_COUNT, 0, line_excess},
+    {"bank_conflicts", "bank conflicts", UNIT_COUNT, 0, line_conflicts},
+    {NULL, "local sectors", UNIT_COUNT, COLUMN_RANK(2), line_spills},
+    {NULL, "divergent branches", UNIT_COUNT, COLUMN_RANK(3), line_branches},
+    LINE_EVENTS(LINE_EVENT_COLUMN) /* clang-format off */
+    {0}, /* clang-format on */
+};
+
+static bool line_note(const void *source, struct buffer *line) {
+    buffer_string(line, "excess: beyond what the accesses of a line need");
+    return line_row(source, 0) != NULL;
+}
+
+const struct section section_kernel_lines = {.key = "kernel_lines",
+                                             .title = "GPU counters: lines of kernels",
+                                             .columns = line_columns,
+                                             .row = line_row,
+                                             .note = line_note,
+                                             .rows = "lines"};
+
 /* All figures, for programs. */
 #define FIGURE(ID, key, merge) KERNEL(figure_##key, number(at, KERNEL_##ID##_FIGURE))
 KERNEL_FIGURES(FIGURE)

@@ -72,7 +72,7 @@ const struct report_part report_parts[] = {
      "hardware counters of processes and of kernels",
      false,
      &section_counters,
-     {&section_counters, &section_kernel_use, &section_kernel_access}},
+     {&section_counters, &section_kernel_use, &section_kernel_access, &section_kernel_lines}},
     {"trust", "what was lost or is unknown", false, NULL, {NULL}},
     {0},
 };

@@ -22,7 +22,7 @@ extern const struct section section_steps, section_ranges, section_annotations, 
     section_python, section_samples, section_counters, section_cpu_processes, section_cpu_threads,
     section_cpu_waits, section_cpu_parallelism, section_heap, section_resident,
     section_cpu_operators, section_kernel_use, section_kernel_access, section_kernel_counters,
-    section_memory_lines;
+    section_kernel_lines, section_memory_lines;
 
 /* A part of the report as --section names it: one table or several that belong together. */
 struct report_part {

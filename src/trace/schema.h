@@ -197,8 +197,10 @@
     X(name, STRING) /* the source's name of the counter: "dram__bytes_read.sum" */                 \
     X(unit, STRING) /* without a prefix: "byte", "ns", "%" */                                      \
     X(value, F64)                                                                                  \
-    X(file, STRING) /* the counter of a line of the kernel's source; "": of the whole kernel */    \
-    X(line, U32)
+    X(file, STRING) /* of an instruction: its source file, or METRIC_NO_FILE; "": of the kernel */ \
+    X(line, U32)                                                                                   \
+    X(function, STRING) /* of an instruction */                                                    \
+    X(offset, U32)      /* of an instruction from the start of the function, in bytes */
 
 /* T(table, TABLE, fourcc): entities first, then events. */
 #define TRACE_TABLES(T)                                                                            \
@@ -271,6 +273,8 @@ enum range_category {
 /* The innermost Python frame while the interpreter collects garbage; it has no file. */
 #define STACK_COLLECTOR "garbage collection"
 #define STACK_UNKNOWN "[unknown]"
+/* The file of an instruction of a kernel without line information. */
+#define METRIC_NO_FILE "[sass]"
 enum wait_kind {
     WAIT_UNKNOWN,
     WAIT_EVENT,

@@ -1,15 +1,14 @@
 # A command that is stopped half way leaves no file behind, and ends by the signal it was sent.
+. "$TESTS/patient.sh"
 mkfifo pipe
 mkdir temporary
+has_begun() { ls out*.tmp; }
 interrupt() {
-    (exec 3<> pipe; printf '{"traceEvents":[' >&3; sleep 5) &
+    (exec 3<> pipe; printf '{"traceEvents":[' >&3; exec sleep 600) &
     holder=$!
     TMPDIR=temporary "$RIDGE" "$@" 2> said &
     command=$!
-    for attempt in $(seq 50); do
-        ls out*.tmp > /dev/null 2>&1 && break
-        sleep 0.1
-    done
+    until_true has_begun
     kill -TERM $command
     wait $command 2> /dev/null
     echo "$1: status $?"

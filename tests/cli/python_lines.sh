@@ -4,6 +4,7 @@
 command -v python3 > /dev/null || { echo "SKIP there is no python3" && exit 77; }
 python3 -c 'import ctypes' 2> /dev/null || { echo "SKIP python3 has no ctypes" && exit 77; }
 "$RIDGE" query "$TESTS/fixtures/python.ridge" "SELECT 1" > /dev/null 2>&1 || { echo "SKIP ridge is built without SQLite" && exit 77; }
+. "$TESTS/patient.sh"
 mkdir lib
 ${CC:-cc} -std=c11 -O1 -D_DEFAULT_SOURCE -D_POSIX_C_SOURCE=200809L -I"$TESTS/../src" -I"$TESTS/probe" -fPIC -shared \
     -Wl,-soname,libcuda.so.1 -o lib/libcuda.so.1 "$TESTS/probe/standin_driver.c" "$TESTS/probe/standin_cupti.c" -ldl -pthread ||
@@ -164,11 +165,15 @@ import lines
 for step in range(8):
     lines.go(lines.kernel, 1, *lines.rest)
     if step == 7:
-        time.sleep(0.4)
+        time.sleep(0.4 * int(os.environ["PATIENCE"]))
         os.kill(os.getpid(), 9)
     lines.go(lines.kernel, 1, *lines.rest)
 EOF
-{ record -o t.ridge -- python3 killed.py "$TESTS/fixtures"; } 2> /dev/null
+seven_steps() {
+    { record -o t.ridge -- python3 killed.py "$TESTS/fixtures"; } 2> /dev/null
+    "$RIDGE" report t.ridge --section steps | grep -q '^Steps  7 steps'
+}
+patient seven_steps
 "$RIDGE" report t.ridge --section steps | grep -E '^Steps|within' | sed 's/, found.*//'
 echo "- attached to a running program"
 cat > running.py << 'EOF'
@@ -185,13 +190,18 @@ print("right" if lines.counter.value and turns > 10 else "wrong")
 EOF
 RIDGE_CUPTI=$PWD/lib/libcuda.so.1 LD_LIBRARY_PATH=$PWD/lib python3 running.py "$TESTS/fixtures" &
 program=$!
-for i in $(seq 300); do [ -e running ] || sleep 0.1; done
+until_true [ -e running ]
 scope=$(cat /proc/sys/kernel/yama/ptrace_scope 2> /dev/null || echo 0)
+attach() {
+    record -p $program --duration "$((500 * PATIENCE))ms" -o t.ridge
+    "$RIDGE" query t.ridge "SELECT count(*) > 0, count(*) - count(s.line = k.grid_x OR NULL) FROM kernel k
+        JOIN call c ON c.id = k.launch JOIN stack s ON s.id = c.stack" --format csv | tail -n 1 > attached
+    grep -q '^1' attached
+}
 for i in 1 2 3; do
     [ "$scope" = 0 ] || [ "$(id -u)" = 0 ] || { echo 1,0 && continue; } # ptrace is restricted
-    record -p $program --duration 0.5 -o t.ridge
-    "$RIDGE" query t.ridge "SELECT count(*) > 0, count(*) - count(s.line = k.grid_x OR NULL) FROM kernel k
-        JOIN call c ON c.id = k.launch JOIN stack s ON s.id = c.stack" --format csv | tail -n 1
+    patient attach
+    cat attached
 done
 touch stop
 wait $program

@@ -10,10 +10,9 @@ kill -INT $!
 wait $! 2> /dev/null && echo "SKIP SIGINT is ignored here" && exit 77 # as in a background job of a script
 "$RIDGE" query "$TESTS/format/example.ridge" "$endless" -o rows.txt > printed 2>&1 &
 ridge=$!
-for _ in $(seq 100); do
-    ls rows.txt.*.tmp > /dev/null 2>&1 && break
-    sleep 0.05
-done
+. "$TESTS/patient.sh"
+has_begun() { ls rows.txt.*.tmp; }
+until_true has_begun
 sleep 0.1
 kill -INT $ridge
 wait $ridge 2> /dev/null

@@ -49,8 +49,10 @@ for i in $(seq "${CYCLES:-4}"); do
 done
 "$RIDGE" record -p $pid -f -o last.ridge 2> message &
 recorder=$!
-while ! [ -s last.ridge ]; do sleep 0.05; done
-sleep 0.3
+# until both threads were seen blocked
+. "$TESTS/patient.sh"
+blocked_threads() { "$RIDGE" query last.ridge "SELECT count(DISTINCT thread) FROM state WHERE state = 'blocked'" --format csv | grep -q '^2'; }
+until_true blocked_threads
 kill -USR1 $pid
 wait $pid
 echo "status $?"

@@ -2,16 +2,18 @@
 export TMPDIR=$PWD/temporary
 mkdir temporary
 unset XDG_RUNTIME_DIR
+. "$TESTS/patient.sh"
 trust() { "$RIDGE" info "$1" | sed -n '/^Data quality/,$p' | sed 's/[0-9][0-9,]*$/N/'; }
 
 echo "- a recorder that is killed"
-"$RIDGE" record --no-sampling -q -o killed.ridge -- sh -c 'echo > up; sleep 0.6; echo > finished' &
+"$RIDGE" record --no-sampling -q -o killed.ridge -- sh -c 'until [ -e go ]; do sleep 0.05; done; echo > finished' &
 recorder=$!
-until [ -e up ]; do sleep 0.05; done
-sleep 0.3
+has_process() { "$RIDGE" query killed.ridge "SELECT count(*) > 0 FROM process" --format csv | grep -q '^1'; }
+until_true has_process
 { kill -9 $recorder; wait $recorder; } 2> /dev/null # the shell reports the killed job here
 echo "status $?"
-for attempt in $(seq 100); do [ -e finished ] && break; sleep 0.05; done
+echo > go
+until_true [ -e finished ]
 ls finished
 trust killed.ridge
 "$RIDGE" query killed.ridge "SELECT count(*) > 0 FROM process" --format csv
@@ -82,7 +84,7 @@ echo "- a thousand processes"
 echo "status $?"
 trust many.ridge
 echo "- a process that stays behind is let go"
-"$RIDGE" record --no-sampling -o left.ridge -- sh -c 'sleep 5 & echo $! > pid' 2>&1 > /dev/null | sed -n 's/^lost      \(nothing; \)*//p'
+"$RIDGE" record --no-sampling -o left.ridge -- sh -c 'sleep 600 2> /dev/null & echo $! > pid' 2>&1 > /dev/null | sed -n 's/^lost      \(nothing; \)*//p'
 kill "$(cat pid)"
 echo "- limits"
 "$RIDGE" record --no-sampling -o most.ridge --max-size 2K -- sh -c 'i=0; while [ $i -lt 100 ]; do i=$((i + 1)); sleep 0.02; done' 2>&1 | sed -n 's/size of .* (/size of SIZE (/; s/^lost      \(nothing; \)*//p'

@@ -26,7 +26,12 @@ END
 cc -o noperf noperf.c 2> /dev/null || { echo "SKIP the kernel's headers are missing" && exit 77; }
 ./noperf true || { echo "SKIP seccomp is not available" && exit 77; }
 [ -r /proc/self/schedstat ] || { echo "SKIP /proc has no schedstat" && exit 77; }
-./noperf "$RIDGE" record -f -o t.ridge -- sh -c 'sleep 0.3; exit 3' 2> message
+. "$TESTS/patient.sh"
+./noperf "$RIDGE" record -f -o t.ridge -- sh -c 'until [ -e go ]; do sleep 0.1; done; exit 3' 2> message &
+has_blocked() { "$RIDGE" query t.ridge --format csv "SELECT count(*) > 0 FROM state WHERE state = 'blocked'" | grep -q '^1'; }
+until_true has_blocked
+: > go
+wait $!
 echo "status $?"
 grep -o 'CPU sampling is not available' message
 "$RIDGE" query t.ridge --format csv "SELECT count(*) > 0 FROM state WHERE state = 'blocked'" | sed 1d

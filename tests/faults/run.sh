@@ -53,7 +53,7 @@ export LSAN_OPTIONS=exitcode=$leak_status:print_suppressions=0
 # One run: its status in $code, what it printed in ../out and ../err. FAULT says what fails.
 run() {
     rm -rf "$work"/*
-    timeout 60 env FAULT="$1" FAULT_COUNTS=9 LD_PRELOAD="$folder/inject.so" "${command[@]}" \
+    timeout 600 env FAULT="$1" FAULT_COUNTS=9 LD_PRELOAD="$folder/inject.so" "${command[@]}" \
         > ../out 2> ../err 9> ../counts < /dev/null
     code=$?
 }

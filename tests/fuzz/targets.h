@@ -14,6 +14,7 @@
     X(ablated_rpd)                                                                                 \
     X(ablated_xctrace)                                                                             \
     X(ablated_xplane)                                                                              \
+    X(cubin)                                                                                       \
     X(fleet)                                                                                       \
     X(folded)                                                                                      \
     X(gecko)                                                                                       \

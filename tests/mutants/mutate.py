@@ -28,9 +28,11 @@ TYPE_WORDS = set("void char short int long float double signed unsigned bool con
 STATEMENT_WORDS = {"if", "else", "while", "for", "do", "switch", "case", "default", "return", "break",
                    "continue", "goto"}
 # Without these calls memory or a descriptor leaks; only a leak checker would notice.
-RELEASES = re.compile(r"(^|_)(free|close|release|destroy|munmap|madvise|fclose|closedir|prefetch)$|"
+RELEASES = re.compile(r"(^|_)(free|close|release|destroy|munmap|madvise|fadvise|fclose|closedir|prefetch|setvbuf)$|"
                       r"^(map|intern|buffer|arena)_finish$")
 RELEASING = re.compile(r"(finish|free|close|destroy)$")
+# Descriptor 0 is the standard input; no call that opens something returns it.
+DESCRIPTOR = re.compile(r"(^|[._>])fd$")
 # Functions of two arguments whose order does not matter.
 SYMMETRIC = re.compile(r"^(memory_\w+|__builtin_(add|mul)_overflow|at_most|at_least|(mem|str|strn|strcase|strncase)cmp|text_equal|f?min|f?max|least|most|smaller|larger)$")
 
@@ -254,6 +256,8 @@ class Source:
             return
         if self.word(first) == "(" and self.word(first + 1) == "void":
             return
+        if RELEASING.search(self.function) and (called == "memset" or self.words(first, end).endswith("){0}")):
+            return  # the memory is not used again
         self.add("dropped", first, end + 1, "", statement=True)
 
     def expression(self, first, end):
@@ -263,6 +267,9 @@ class Source:
             skipped = self.not_evaluated(i)
             if skipped:
                 i = skipped
+                continue
+            if token.text == "(" and self.is_type(i):
+                i = self.match[i] + 1
                 continue
             if token.kind == "number":
                 self.constant(i)
@@ -299,7 +306,7 @@ class Source:
             return False
         named = [t.text for t in inside if t.kind == "name"]
         return (inside[0].text in TYPE_WORDS or inside[0].text.endswith("_t") or inside[-1].text == "*") and \
-            all(t.kind == "name" or t.text in ("*", "[", "]", "(", ")") for t in inside) and len(named) > 0
+            all(t.kind in ("name", "number") or t.text in ("*", "[", "]", "(", ")") for t in inside) and len(named) > 0
 
     def is_binary(self, i, first):
         if i <= first:
@@ -310,7 +317,8 @@ class Source:
         if previous.kind == "name":
             return previous.text not in STATEMENT_WORDS and previous.text != "sizeof"
         if previous.text == ")":
-            return not self.is_type(self.match[i - 1])
+            opening = self.match[i - 1]
+            return self.word(opening - 1) == "sizeof" or not self.is_type(opening)
         return previous.text in ("]", "}", "++", "--")
 
     def left(self, i, first, precedence):
@@ -347,6 +355,8 @@ class Source:
         word = self.word(i)
         a, b = self.left(i, first, PRECEDENCE[word]), self.right(i, end, PRECEDENCE[word])
         if a == i or b == i + 1 or self.is_minimum(a, i, b) or self.never_equal(a, i, b):
+            return
+        if word in ("<", ">=") and self.words(i + 1, b) == "0" and DESCRIPTOR.search(self.words(a, i)):
             return
         changed = f"{self.words(a, i)} {SWAPPED[word]} {self.words(i + 1, b)}"
         self.add(KIND.get(word, "comparison"), a, b, changed, inverse=word in ("==", "!="),
@@ -394,12 +404,16 @@ class Source:
         word = self.word(i)
         if self.word(i - 1) == "{" and self.word(i + 1) == "}":
             return  # {0}
+        if "hash" in self.function.split("_"):
+            return  # another hash function
         if re.fullmatch(r"[0-9.]+(e[-+]?[0-9]+)?f?", word) and ("." in word or "e" in word):
             changed = "1.0" if float(word.rstrip("f")) == 0 else f"{word} * 2"
         elif word.rstrip("uUlL") == "0":
             changed = "1"
         elif word == "1" and self.compares and self.word(i - 1) in ("-", ":", "?"):
             changed = "1 - 1"  # only the sign of an order counts
+        elif word == "1" and self.word(i - 1) == "-" and not self.is_binary(i - 1, 0):
+            changed = "1 - 1"  # of -1 too
         else:
             changed = f"{word} + 1" if self.tokens[i].start % 2 else f"{word} - 1"
         self.add("constant", i, i + 1, changed)

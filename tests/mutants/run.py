@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -38,6 +39,7 @@ PARTS = {"tests/fuzz/run.sh": ["damaged", "ablated_kineto", "ablated_nsys", "abl
 VERDICTS = ["catalogue.py", "profiler_cost.py", "check.py --count --random 30", "check.py --count --ablate 10 *.gz"]
 UNRELATED = {"bench", "completion", "devices", "full_disk", "usage"}  # of tests/cli
 SLOW = 60  # seconds; a longer test is not tried
+BATCH = 40  # unit tests in one process
 # gcc accepts these with a warning; as a real change they would not pass review.
 REJECTED = ["-Werror=int-conversion", "-Werror=incompatible-pointer-types", "-Werror=discarded-qualifiers",
             "-Werror=enum-conversion"]
@@ -117,7 +119,7 @@ class Build:
         self.folder = os.path.join(folder, "mutants")
         self.jobs = jobs
         self.compiler = os.environ.get("CC", "cc").split()
-        self.flags = os.environ["MUTANT_FLAGS"].split() + ["-O1", "-w", f"-I{HERE}"]
+        self.flags = os.environ["MUTANT_FLAGS"].split() + ["-O0", "-w", f"-I{HERE}"]
         self.traps = self.accepted(["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"])
         self.leaks = self.accepted(["-fsanitize=leak"])
         self.address = self.accepted(["-fsanitize=address"])
@@ -242,8 +244,9 @@ class Build:
 # ---- tests ----
 
 class Test:
-    def __init__(self, name, command, folder, expected=None):
+    def __init__(self, name, command, folder, expected=None, path=""):
         self.name, self.command, self.folder, self.expected = name, command, folder, expected
+        self.path = path or command[0]  # the text of the test
         self.seconds, self.reached = 0.0, b""
         self.sanitized = name.startswith(("unit ", "tests/fuzz"))  # their programs have the address sanitizer
 
@@ -253,7 +256,7 @@ class Suite:
         self.build, self.jobs, self.scratch = build, jobs, scratch
         self.serial = 0
         self.killers = collections.defaultdict(list)  # the tests that killed mutants of a file
-        self.end = math.inf
+        self.end, self.slow = math.inf, SLOW
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith(("RIDGE", "MAKE", "UPDATE"))}
         absent = os.path.join(scratch, "no-fixtures")
@@ -272,7 +275,8 @@ class Suite:
             with open(path, encoding="utf-8") as file:
                 names = re.findall(r"^TEST\((\w+)\)", file.read(), re.M)
             folder = os.path.basename(os.path.dirname(path))
-            tests += [Test(f"unit {name}", [os.path.join(self.build.folder, "unit"), name], folder) for name in names]
+            tests += [Test(f"unit {name}", [os.path.join(self.build.folder, "unit"), name], folder, path=path)
+                      for name in names]
         return tests
 
     def scripts(self):
@@ -283,11 +287,12 @@ class Suite:
         for path, words in PARTS.items():
             tests += [Test(f"{path} {word}", [os.path.join(ROOT, path), word], "") for word in words]
         tests += [self.verdict_test(line.split()) for line in VERDICTS]
-        tests.append(Test("tests/figures", [sys.executable, os.path.join(ROOT, "tests/figures/figures.py")], ""))
+        figures = os.path.join(ROOT, "tests/figures/figures.py")
+        tests.append(Test("tests/figures", [sys.executable, figures], "", path=figures))
         for path in sorted(glob.glob(os.path.join(ROOT, "tests/figures/expected/*.txt"))):
             name = os.path.basename(path)[:-4]
             tests.append(Test(f"tests/figures {name}",
-                              [sys.executable, os.path.join(ROOT, "tests/figures/figures.py"), name], ""))
+                              [sys.executable, os.path.join(ROOT, "tests/figures/figures.py"), name], "", path=path))
         for path in sorted(glob.glob(os.path.join(ROOT, "tests/cli/*.sh"))):
             if os.path.basename(path)[:-3] in UNRELATED:
                 continue
@@ -295,7 +300,7 @@ class Suite:
                 expected = file.read()
             tests.append(Test(f"tests/cli/{os.path.basename(path)}",
                               ["bash", os.path.join(ROOT, "tests/cli", os.path.basename(path))], "",
-                              expected))
+                              expected, path))
         return tests
 
     @staticmethod
@@ -304,7 +309,7 @@ class Suite:
         command = [sys.executable, os.path.join(folder, words[0])]
         for word in words[1:]:
             command += sorted(glob.glob(os.path.join(folder, "traces", word))) if "*" in word else [word]
-        return Test(f"tests/verdicts {' '.join(words)}", command, "")
+        return Test(f"tests/verdicts {' '.join(words)}", command, "", path=command[1])
 
     def run(self, test, mutant, limit, patience=None):
         """Whether the test passes. A test that uses the processor for longer than the limit fails, or waits too long."""
@@ -340,12 +345,28 @@ class Suite:
 
     def trace(self, size):
         """Runs each test once: how long it takes and which sites it reaches. Drops those that fail."""
+        sources = hashlib.sha256()
+        for path in sorted(glob.glob(os.path.join(self.build.folder, "src/**/*.built"), recursive=True)):
+            with open(path, "rb") as file:
+                sources.update(file.read())
+
         def one(test):
+            kept = self.kept_trace(test, sources.copy())
+            if not os.path.exists(kept):
+                passes = trace(test)
+                self.keep_trace(test, passes, kept)
+                return passes
+            with open(kept, "rb") as file:
+                first, rest = file.read().split(b"\n", 1)
+            test.seconds, test.reached = float(first.split()[1]), zlib.decompress(rest)
+            return first.split()[0] == b"1"
+
+        def trace(test):
             path = os.path.join(self.scratch, f"reached-{id(test)}")
             with open(path, "wb") as file:
                 file.truncate(size)
             started = time.monotonic()
-            passes = any(self.run(test, f"trace:{path}", SLOW, 2 * SLOW) for _ in range(2))
+            passes = any(self.run(test, f"trace:{path}", self.slow, 2 * self.slow) for _ in range(2))
             test.seconds = time.monotonic() - started
             with open(path, "rb") as file:
                 test.reached = file.read()
@@ -355,17 +376,29 @@ class Suite:
             passes = list(pool.map(one, sorted(self.tests, key=lambda test: test.expected is not None)))
         ordered = sorted(self.tests, key=lambda test: test.expected is not None)
         for test, passed in zip(ordered, passes):
-            if not passed or test.seconds > SLOW:
+            if not passed or test.seconds > self.slow:
                 print(f"not used: {test.name} ({'it takes too long' if passed else 'it fails or is skipped here'})")
-        self.tests = [test for test, passed in zip(ordered, passes) if passed and test.seconds <= SLOW]
+        self.tests = [test for test, passed in zip(ordered, passes) if passed and test.seconds <= self.slow]
+
+    def kept_trace(self, test, key):
+        """The file of a trace. A change of a source or of the test makes it another."""
+        key.update(test.name.encode())
+        with open(test.path, "rb") as file:
+            key.update(file.read() + (test.expected or b""))
+        return os.path.join(self.build.folder, "traces", key.hexdigest())
+
+    @staticmethod
+    def keep_trace(test, passes, path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path + ".part", "wb") as file:
+            file.write(f"{int(passes)} {test.seconds}\n".encode() + zlib.compress(test.reached))
+        os.rename(path + ".part", path)
 
     def try_mutant(self, site):
         """The test that fails with the mutant (twice, and passes without it), and how many were tried."""
-        module = site.path.split("/")[1]
         tests = [test for test in self.tests if test.reached[site.id]]
         known = self.killers[site.path]
-        tests.sort(key=lambda test: (test.folder != module and test not in known and test.seconds > 0.05, test.seconds))
-        for count, test in enumerate(tests):
+        for test in self.batches(tests, site.path.split("/")[1], known):
             if time.monotonic() > self.end:
                 return None, -1
             limit = 10 * test.seconds + 2
@@ -374,8 +407,22 @@ class Suite:
                     self.run(test, None, limit):
                 if test not in known:
                     known.append(test)
-                return test, count + 1
+                return test, len(tests)
         return None, len(tests)
+
+    @staticmethod
+    def batches(tests, module, known):
+        """Known killers first, then quick unit tests in few processes, those of the folder first; then by time."""
+        quick = [test for test in tests if test.name.startswith("unit ") and test.seconds < 1]
+        quick.sort(key=lambda test: (test.folder != module, test.seconds))
+        slow = sorted((test for test in tests if test not in quick), key=lambda test: test.seconds)
+        order = [test for test in known if test in tests]
+        for i in range(0, len(quick), BATCH):
+            part = quick[i:i + BATCH]
+            batch = Test(part[0].name, part[0].command[:1] + [test.name.split()[1] for test in part], module)
+            batch.seconds = sum(test.seconds for test in part)
+            order.append(batch)
+        return order + [test for test in slow if test not in known]
 
 
 # ---- the score ----
@@ -407,6 +454,7 @@ def main():
     parser.add_argument("--seed", default="1")
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, help="stop trying mutants after that time; the rest does not count")
+    parser.add_argument("--slow", type=float, default=SLOW, help="tests that take longer are not tried; more on a busy machine")
     parser.add_argument("--again", metavar="LOG", help="only the survivors that LOG names")
     parser.add_argument("--unreached", metavar="FILE", help="write the sites that no test reaches")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -441,6 +489,7 @@ def main():
         if arguments.seconds:
             suite.end = started + arguments.seconds
             random.Random(arguments.seed).shuffle(chosen)
+        suite.slow = arguments.slow
         suite.trace(total + 1)
         if arguments.unreached:
             write_unreached(suite, sources, arguments.unreached)
@@ -469,7 +518,7 @@ def score(suite, chosen, arguments):
             tries += 1
             (killed if test else alive)[folder] += 1
             if test and arguments.killed:
-                print(f"killed {describe(site)} by {test.name}", flush=True)
+                print(f"killed {describe(site)} by {test.name}{' and others' if len(test.command) > 2 and test.sanitized else ''}", flush=True)
             elif not test:
                 how = f"{tried} tests tried" if tried else "no test makes a difference there"
                 print(f"survived {describe(site)} ({how})", flush=True)

@@ -45,6 +45,8 @@ check() {
     rm -f "$scratch/skip"
 }
 
+. "$here/../patient.sh"
+
 # run_both STATUS SCENARIO [COUNT]: the program behaves as alone. The trace is $scratch/trace.ridge, the
 # program's output $scratch/alone.
 run_both() {
@@ -243,9 +245,9 @@ check "four threads" in_threads
 check "sub-devices" on_sub_devices
 check "a child that uses OpenCL" in_a_child
 check "a child that does not" with_a_child
-check "a killed program" when_killed
-check "a crash" when_crashed
-check "an exit while work is queued" when_exiting
+check "a killed program" patient when_killed
+check "a crash" patient when_crashed
+check "an exit while work is queued" patient when_exiting
 check "many queues" with_many_queues
 check "an unloaded library" when_unloaded
 check "command buffers" with_command_buffers

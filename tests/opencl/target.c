@@ -539,6 +539,13 @@ static void fork_after(unsigned count) {
 
 static volatile int *volatile nowhere;
 
+/* Long enough for the probe's reader to see what is complete: see tests/patient.sh. */
+static void give_time(unsigned ms) {
+    const char *patience = getenv("PATIENCE");
+    if (getenv("RIDGE_SPOOL"))
+        usleep(1000 * ms * (unsigned)(patience ? atoi(patience) : 1));
+}
+
 /* Ends without waiting, in one of several ways. */
 static void abrupt(unsigned count, int how) {
     struct setup setup = set_up();
@@ -546,8 +553,7 @@ static void abrupt(unsigned count, int how) {
     for (unsigned i = 0; i < count; i++)
         launch(queue, setup.add_one, 0, NULL, NULL);
     finish(queue);
-    if (is_recorded())
-        usleep(2000000); /* the reader has seen these */
+    give_time(400);
     launch(queue, setup.spin, 0, NULL, NULL);
     printf("count add_one %u\n", count);
     fflush(stdout);
@@ -585,7 +591,7 @@ static void queues(unsigned count) {
 static void unloaded(unsigned count) {
     many(count);
     dlclose(library);
-    usleep(300000);
+    give_time(300);
 }
 
 static void command_buffers(unsigned count) {

@@ -93,8 +93,11 @@ cuda_delayed() {
 }
 # A recorder that closes early is sent nothing more, and finds the folder as it left it.
 cuda_stopped() {
-    cuda_record -c -s 0 for_a_second 200 && [ -z "$(ls -A "$scratch/spool")" ] &&
-        ! seen 'cuda calls=4[0-9][0-9][0-9] .*'
+    local seen all
+    rm -f "$scratch/closed"
+    RECORDER_CLOSED=$scratch/closed cuda_record -c -s 0 until_closed 200 && [ -z "$(ls -A "$scratch/spool")" ] || return 1
+    seen=$(sed -n 's/^cuda calls=\([0-9]*\) .*/\1/p' "$scratch/seen") all=$(sed -n 's/^all launches //p' "$scratch/seen")
+    [ "$seen" -gt 0 ] && [ "$seen" -lt "$all" ]
 }
 cuda_some_parts() {
     RIDGE_PROBE=capture=cudaProfilerApi cuda_record -c 0 some_parts 1000 &&
@@ -185,26 +188,28 @@ cuda_replay() {
         grep '^0 \(kernel\|copy\|set\) ' "$scratch/seen" | sort | diff - "$here/cupti-13.0.seen" &&
         seen 'cuda .* waits=1 allocations=5 .*'
 }
+# The program has 5 threads, and one more while it is recorded.
+has_threads() { [ "$(ls "/proc/$1/task" | wc -l)" = "$2" ]; }
+wait_for_threads() { until_true has_threads "$1" 5; }
+has_session() { [ "$(ls "/proc/$1/task" | wc -l)" -gt 5 ]; }
+wait_for_session() { until_true has_session "$1"; }
 # attach COUNT PROGRAM [ARGUMENT...]: records a running program COUNT times; it ends as without that, and
 # keeps no thread, descriptor or mapping of a recording. The first one loads the probe.
 attach() {
-    local times=$1 i k pid facts maps first=
+    local times=$1 i pid facts maps first=
     shift
     : > "$scratch/summaries"
     attached_to() { echo "$(ls "/proc/$pid/task" | wc -l) $(ls "/proc/$pid/fd" | wc -l) $(grep -c ridge-spool "/proc/$pid/maps")"; }
     RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib "$@" 2>&1 &
     pid=$!
-    sleep 0.5
+    wait_for_threads $pid
     for ((i = 0; i < times; i++)); do
         rm -f "$scratch/attached.ridge"
-        RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --duration ${duration:-0.3} --sample-rate 99 \
+        RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --duration "$((300 * ${PATIENCE:-1}))ms" --sample-rate 99 \
             -o "$scratch/attached.ridge" 2>&1 | tee -a "$scratch/summaries"
         [ "${PIPESTATUS[0]}" = 0 ] || break
-        for ((k = 0; k < 100; k++)); do # the probe's thread ends last
-            facts=$(attached_to)
-            [ "${facts%% *}" = 5 ] && break
-            sleep 0.1
-        done
+        wait_for_threads $pid # the probe's thread ends last
+        facts=$(attached_to)
         [ -n "$first" ] || first=$facts maps=$(wc -l < "/proc/$pid/maps")
         [ "$facts" = "$first" ] || { echo "threads, descriptors and mapped spools: $facts, not $first"; break; }
         # the program's own allocator splits some
@@ -223,20 +228,12 @@ attached_cuda() {
 attached_cpu() {
     attach "${ATTACH:-3}" "$scratch/cuda_target" attached_cpu && "$build/ridge" report "$scratch/attached.ridge" --json > "$scratch/attached.json"
 }
-# The program has 5 threads.
-wait_for_session() {
-    local k
-    for ((k = 0; k < 200; k++)); do
-        [ -z "$(ls "/proc/$1/task" | sed -n 6p)" ] || break
-        sleep 0.05
-    done
-}
 # A second recorder of the same process is refused, and the first goes on.
 attached_twice() {
     local pid first second
     RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib "$scratch/cuda_target" attached 20 &
     pid=$!
-    sleep 0.5
+    wait_for_threads $pid
     rm -f "$scratch"/attached*.ridge
     RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --no-sampling -o "$scratch/attached.ridge" > "$scratch/first" 2>&1 &
     first=$!
@@ -254,18 +251,15 @@ attached_and_killed() {
     local pid first i
     RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib "$scratch/cuda_target" attached 20 &
     pid=$!
-    sleep 0.5
+    wait_for_threads $pid
     rm -f "$scratch"/attached*.ridge
     RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --no-sampling -o "$scratch/attached.ridge" 2> /dev/null &
     first=$!
     wait_for_session $pid
     kill -KILL $first
     wait $first
-    for ((i = 0; i < 300; i++)); do
-        [ "$(ls /proc/$pid/task | wc -l)" = 5 ] && break
-        sleep 0.1
-    done
-    RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --duration 0.5 -o "$scratch/attached2.ridge" > "$scratch/second" 2>&1
+    wait_for_threads $pid
+    RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --duration "$((500 * PATIENCE))ms" -o "$scratch/attached2.ridge" > "$scratch/second" 2>&1
     cat "$scratch/second"
     kill -TERM $pid
     wait $pid && grep -q 'recorded .* kernels' "$scratch/second"
@@ -276,7 +270,7 @@ attached_and_killed_early() {
     local pid first i
     RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib "$scratch/cuda_target" attached 20 &
     pid=$!
-    sleep 0.5
+    wait_for_threads $pid
     for ((i = 0; i < 4 * ${ATTACH:-3}; i++)); do
         RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --no-sampling -f -o "$scratch/attached.ridge" 2> /dev/null &
         first=$!
@@ -285,11 +279,8 @@ attached_and_killed_early() {
         wait $first
         kill -0 $pid || { echo "the program has ended"; return 1; }
     done
-    for ((i = 0; i < 300; i++)); do # the session of a recorder that was killed later
-        [ "$(ls /proc/$pid/task | wc -l)" = 5 ] && break
-        sleep 0.1
-    done
-    RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --duration 0.5 -f -o "$scratch/attached2.ridge" > "$scratch/second" 2>&1
+    wait_for_threads $pid # the session of a recorder that was killed later
+    RIDGE_PROBE_LIBRARY=$library "$build/ridge" record -p $pid --duration "$((500 * PATIENCE))ms" -f -o "$scratch/attached2.ridge" > "$scratch/second" 2>&1
     cat "$scratch/second"
     kill -TERM $pid
     wait $pid && grep -q '^recorded ' "$scratch/second" && ! grep -q 'CUDA is not recorded' "$scratch/second"
@@ -322,16 +313,16 @@ else
     check "CUDA: who waits for what" cuda_waiting
     check "CUDA: a million launches" cuda_million
     check "CUDA: launches of threads" cuda_threads
-    check "CUDA: SIGKILL" cuda_killed
-    check "CUDA: a crash" cuda_crashing
-    check "CUDA: _exit" cuda_leaving
+    check "CUDA: SIGKILL" patient cuda_killed
+    check "CUDA: a crash" patient cuda_crashing
+    check "CUDA: _exit" patient cuda_leaving
     check "CUDA: exit from a thread" cuda_exit_from_thread
     check "CUDA: fork without exec" cuda_forking
-    check "CUDA: the program's own profiler" cuda_own_profiler
-    check "CUDA: the program's own profiler, linked against CUPTI" cuda_linked_profiler
-    check "CUDA: the program's own profiler, which finalizes CUPTI" cuda_finalizing_profiler
+    check "CUDA: the program's own profiler" patient cuda_own_profiler
+    check "CUDA: the program's own profiler, linked against CUPTI" patient cuda_linked_profiler
+    check "CUDA: the program's own profiler, which finalizes CUPTI" patient cuda_finalizing_profiler
     check "CUDA: the program's own profiler, which stays" cuda_lasting_profiler
-    check "CUDA: the program's own profiler, at all times" cuda_restless_profiler
+    check "CUDA: the program's own profiler, at all times" patient cuda_restless_profiler
     check "CUDA: only from a time on" cuda_delayed
     check "CUDA: the recorder stops before the program" cuda_stopped
     check "CUDA: only between cudaProfilerStart and -Stop" cuda_some_parts
@@ -341,7 +332,7 @@ else
     check "CUDA: no memory left" cuda_little_memory
     check "CUDA: every call fails in its turn, launches" cuda_failing plain 3
     check "CUDA: every call fails in its turn, waits" cuda_failing waiting
-    check "NVML: every call fails in its turn" nvml_failing
+    check "NVML: every call fails in its turn" patient nvml_failing
     check "NVML: another process on the GPU disturbs a check" nvml_shared
     check "CUDA: CUPTI is taken" cuda_taken
     check "CUDA: CUPTI is too old" cuda_old
@@ -355,10 +346,10 @@ else
     elif [ "$(id -u)" != 0 ] && [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2> /dev/null || echo 0)" != 0 ]; then
         skip "attaching: ptrace is restricted"
     else
-        check "attaching to a program with CUDA" attached_cuda
+        check "attaching to a program with CUDA" patient attached_cuda
         check "attaching to a program without CUDA" attached_cpu
         check "attaching twice at a time" attached_twice
-        check "attaching, and the recorder is killed" attached_and_killed
-        check "attaching, and the recorder is killed while it does" attached_and_killed_early
+        check "attaching, and the recorder is killed" patient attached_and_killed
+        check "attaching, and the recorder is killed while it does" patient attached_and_killed_early
     fi
 fi

@@ -135,22 +135,28 @@ static void waiting(void) {
     }
 }
 
+/* Long enough for the probe's thread to have its turn: see tests/patient.sh. */
+static void give_time(unsigned ms) {
+    const char *patience = getenv("PATIENCE");
+    usleep(1000 * ms * (unsigned)(patience ? atoi(patience) : 1));
+}
+
 /* The probe's thread has time to fetch what is complete. */
 static void killed(void) {
     launch(count);
-    usleep(400000);
+    give_time(400);
     kill(getpid(), SIGKILL);
 }
 
 static void leaving(void) {
     launch(count);
-    usleep(400000);
+    give_time(400);
     _exit(3);
 }
 
 static void crashing(void) {
     launch(count);
-    usleep(400000);
+    give_time(400);
     signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);
 }
@@ -224,7 +230,7 @@ static void some_parts(void) {
 static void own_profiler(void) {
     void *subscriber = NULL;
     launch(count);
-    usleep(300000);
+    give_time(300);
     cuda.cuptiSubscribe(&subscriber, (void *)own_request, NULL);
     require(cuda.cuptiActivityRegisterCallbacks((void *)own_request, (void *)own_complete) == 0,
             "its own buffers");
@@ -263,7 +269,7 @@ static void profile(int finalizes) {
 
 /* Long enough for the probe to come back. */
 static void let_return(void) {
-    usleep(700000);
+    give_time(700);
 }
 
 /* Twice, with launches before, between and after. */
@@ -304,6 +310,15 @@ static void *launch_all_the_time(void *nothing) {
     return nothing;
 }
 
+/* Twenty milliseconds of them; on a busy machine the other threads may not run in that time. */
+static void wait_for_launches(void) {
+    unsigned *launches = (unsigned *)(unsigned long)counter;
+    unsigned before = __atomic_load_n(launches, __ATOMIC_RELAXED);
+    do
+        usleep(20000);
+    while (__atomic_load_n(launches, __ATOMIC_RELAXED) - before < 4);
+}
+
 /* It comes and goes while others launch; one that comes back at once is served, too. */
 static void restless_profiler(void) {
     enum { THREADS = 4, TIMES = 6 };
@@ -313,12 +328,12 @@ static void restless_profiler(void) {
         require(pthread_create(&all[i], NULL, launch_all_the_time, NULL) == 0, "a thread");
     for (int i = 0; i < TIMES; i++) {
         unsigned before = profiler.framework_kernels();
-        usleep(20000);
+        wait_for_launches();
         require(profiler.framework_profiles() == 0, "a profiler of one's own");
-        usleep(20000);
+        wait_for_launches();
         require(profiler.framework_stops(0) == 0, "its end");
         require(profiler.framework_kernels() > before, "kernels");
-        usleep(i % 2 ? 0 : 400000);
+        give_time(i % 2 ? 0 : 400);
     }
     __atomic_store_n(&launching, 0, __ATOMIC_RELEASE);
     for (int i = 0; i < THREADS; i++)
@@ -326,13 +341,26 @@ static void restless_profiler(void) {
     require(profiler.framework_faults() == 0, "its records");
 }
 
-/* As long as it takes for the recorder to close, and then some more. */
 static void for_a_second(void) {
     for (int i = 0; i < 20; i++) {
         launch(count);
-        usleep(50000);
+        give_time(50);
     }
     require_launched(20 * (unsigned)count);
+}
+
+/* Until the recorder has closed and made this file, and then some more. */
+static void until_closed(void) {
+    const char *closed = getenv("RECORDER_CLOSED");
+    unsigned rounds = 1;
+    require(closed != NULL, "RECORDER_CLOSED");
+    for (; access(closed, F_OK) != 0; rounds++) {
+        launch(count);
+        usleep(1000);
+    }
+    launch(count);
+    require_launched(rounds * (unsigned)count);
+    printf("all launches %u\n", rounds * (unsigned)count);
 }
 
 /* Everything that an attached recorder could disturb, until SIGTERM: waits of all kinds are neither
@@ -476,6 +504,7 @@ static const struct scenario {
     {"lasting_profiler", lasting_profiler},
     {"restless_profiler", restless_profiler},
     {"for_a_second", for_a_second},
+    {"until_closed", until_closed},
     {"attached", attached},
 };
 

@@ -8,6 +8,7 @@
  * runs.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,16 +257,17 @@ int main(int argc, char **argv) {
     if (never_read) {
         waitpid(pid, &ended, 0);
     } else {
-        int64_t until = clock_now() + 400000000;
-        while (!(stops_early && clock_now() > until) && waitpid(pid, &ended, WNOHANG) == 0) {
+        while (!(stops_early && cuda.calls > 0) && waitpid(pid, &ended, WNOHANG) == 0) {
             drain();
             usleep(5000);
         }
         drain();
         print_ends(ended);
         spool_reader_close(reader);
-        if (stops_early)
+        if (stops_early) {
+            close(open(getenv("RECORDER_CLOSED"), O_CREAT | O_WRONLY, 0600));
             waitpid(pid, &ended, 0);
+        }
     }
     return WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended);
 }

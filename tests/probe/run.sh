@@ -24,6 +24,7 @@ cleanup() {
 trap cleanup EXIT
 passed=0 failed=0 skipped=0
 
+. "$here/../patient.sh"
 # With $ONLY, only the checks whose name begins with it.
 check() {
     local what=$1

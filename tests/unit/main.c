@@ -1,6 +1,6 @@
 /* Runs the unit tests and prints `N passed, N failed[, N skipped]`.
  *
- *   unit [--shard I/N] [WORD]   every Nth test from the Ith on; tests whose names contain WORD
+ *   unit [--shard I/N] [WORD...]   every Nth test from the Ith on; tests whose names contain a WORD
  *
  * TIMES=1 prints the processor time of each test that takes 0.1 s or more, with that of its
  * children.
@@ -100,6 +100,14 @@ static void run_test(const struct test *test) {
         printf("%.1f s of processor time: %s\n", seconds, test->name);
 }
 
+/* Without words, every test. */
+static bool is_wanted(const char *name, int count, char **words) {
+    bool wanted = count == 0;
+    for (int i = 0; i < count && !wanted; i++)
+        wanted = strstr(name, words[i]) != NULL;
+    return wanted;
+}
+
 int main(int argc, char **argv) {
     size_t passed = 0, failed = 0, skipped = 0, shard = 1, shards = 1;
     if (argc > 2 && strcmp(argv[1], "--shard") == 0) {
@@ -111,7 +119,7 @@ int main(int argc, char **argv) {
         argc -= 2;
     }
     for (size_t i = shard - 1; i < test_count; i += shards) {
-        if (argc > 1 && !strstr(tests[i].name, argv[1]))
+        if (!is_wanted(tests[i].name, argc - 1, argv + 1))
             continue;
         run_test(&tests[i]);
         if (current_failed) {

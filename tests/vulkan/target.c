@@ -575,12 +575,13 @@ static void print_counts(void) {
     fflush(stdout);
 }
 
-/* Ends the process in an unusual way, after the probe's reader has had time. */
+/* Ends the process in an unusual way, after the probe's reader has had time: see tests/patient.sh.
+ */
 static void end_process(const char *how) {
-    struct timespec pause = {.tv_sec = 2};
+    const char *patience = getenv("PATIENCE");
     print_counts();
     if (getenv("RIDGE_SPOOL"))
-        nanosleep(&pause, NULL);
+        usleep(300000 * (unsigned)(patience ? atoi(patience) : 1));
     if (strcmp(how, "killed") == 0)
         raise(SIGKILL);
     if (strcmp(how, "crashed") == 0) {

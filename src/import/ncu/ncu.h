@@ -9,9 +9,16 @@
 #include "import/entities.h"
 #include "import/import.h"
 
+/* An instruction of a kernel. Zero: the whole kernel. */
+struct ncu_place {
+    uint32_t function, file; /* string ids; the file is METRIC_NO_FILE without line information */
+    uint32_t offset, line;   /* the offset is that in the function */
+};
+
 struct ncu_metric {
     uint32_t name, unit; /* string ids */
     double value;
+    struct ncu_place place;
 };
 
 struct ncu_launch {
@@ -46,6 +53,9 @@ bool ncu_number(struct ncu *ncu, struct text name, struct text unit, double valu
  * skipped. */
 bool ncu_printed(struct ncu *ncu, struct text name, struct text unit, struct text value,
                  struct status *status);
+/* A value of one instruction of the launch. */
+bool ncu_instruction_number(struct ncu *ncu, struct text name, const struct ncu_place *place,
+                            double value, struct status *status);
 /* "(128, 1, 1)"; zeroes where it is not that. */
 void ncu_dimensions(struct text text, uint32_t size[3]);
 
@@ -54,6 +64,21 @@ void ncu_dimensions(struct text text, uint32_t size[3]);
 struct text ncu_metric_of_label(struct text label, struct text unit);
 /* The unit of a metric, by its name, in a report without units. */
 struct text ncu_unit_of_metric(struct text name);
+
+/* The modules of a report: functions with their load addresses, and line tables of their cubins. */
+struct ncu_modules {
+    struct ncu_module *list;
+    size_t count, capacity;
+};
+/* Reads the message of a module. A later message of the same module adds functions. */
+bool ncu_module_read(struct ncu_modules *modules, struct text message, struct trace_writer *writer,
+                     struct status *status);
+/* NULL when it is not in the report. */
+struct ncu_module *ncu_module_find(const struct ncu_modules *modules, uint64_t id);
+/* The instruction at a program counter. *place is zero when it is in no known function. */
+bool ncu_module_place(struct ncu_module *module, uint64_t pc, struct trace_writer *writer,
+                      struct ncu_place *place, struct status *status);
+void ncu_modules_finish(struct ncu_modules *modules);
 
 /* Writes the meta rows of every report, and releases. */
 void ncu_write_meta(struct ncu *ncu, struct text tool);

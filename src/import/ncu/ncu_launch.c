@@ -84,11 +84,23 @@ bool ncu_number(struct ncu *ncu, struct text name, struct text unit, double valu
     return true;
 }
 
+bool ncu_instruction_number(struct ncu *ncu, struct text name, const struct ncu_place *place,
+                            double value, struct status *status) {
+    struct ncu_launch *launch = &ncu->launch;
+    if (!launch->open)
+        return true;
+    if (!GROW(launch->metrics, &launch->capacity, launch->count + 1, status))
+        return false;
+    launch->metrics[launch->count++] = (struct ncu_metric){
+        .name = trace_writer_string(ncu->writer, name), .value = value, .place = *place};
+    return true;
+}
+
 /* The value of a metric of the launch; 0 where it has none. */
 static double value_of(struct ncu *ncu, struct text name) {
     uint32_t id = trace_writer_string(ncu->writer, name);
     for (size_t i = 0; i < ncu->launch.count; i++)
-        if (ncu->launch.metrics[i].name == id)
+        if (ncu->launch.metrics[i].name == id && !ncu->launch.metrics[i].place.file)
             return ncu->launch.metrics[i].value;
     return 0;
 }
@@ -123,6 +135,10 @@ static void write_metrics(struct ncu *ncu, uint32_t device) {
         row.name = launch->metrics[i].name;
         row.unit = launch->metrics[i].unit;
         row.value = launch->metrics[i].value;
+        row.file = launch->metrics[i].place.file;
+        row.line = launch->metrics[i].place.line;
+        row.function = launch->metrics[i].place.function;
+        row.offset = launch->metrics[i].place.offset;
         trace_write_metric(ncu->writer, &row);
     }
 }

@@ -2,14 +2,16 @@
  * lengths before them.
  *
  *   "NVR\0", length, file header
- *   blocks: length, block header, sources (cubins, skipped), results (one for each launch)
+ *   blocks: length, block header, sources (modules with cubins), results (one for each launch)
  *
- * Metric names are indexes into one table of strings: those of all blocks so far. A report that
- * ends early keeps its complete blocks. */
+ * Metric names are indexes into one table of strings: those of all blocks so far. The value of a
+ * metric may have instances; those of instructions carry the program counter. A report that ends
+ * early keeps its complete blocks. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/protobuf.h"
@@ -17,6 +19,8 @@
 
 /* A longer message is damage. */
 #define MESSAGE_MAX ((size_t)1 << 30)
+/* Modules with longer cubins are skipped, and their instructions have no function and line. */
+#define MODULE_MAX ((size_t)1 << 28)
 
 struct report {
     struct ncu ncu;
@@ -24,6 +28,8 @@ struct report {
     uint32_t *names; /* ids in `strings`, by index in the report */
     size_t name_count, names_capacity;
     struct intern strings;
+    struct ncu_modules modules;
+    struct ncu_module *module; /* of the current result; NULL: unknown */
     uint64_t sources, results; /* in the current block */
     bool truncated;
     char tool[96];
@@ -68,11 +74,7 @@ static bool take_message(struct report *report, struct text *message, struct sta
     return true;
 }
 
-static bool skip_message(struct report *report, struct status *status) {
-    size_t length;
-    report->truncated = true;
-    if (!take_length(report, &length, status))
-        return false;
+static bool skip_bytes(struct report *report, size_t length, struct status *status) {
     while (length > 0) {
         if (!need(report, 1, status))
             return false;
@@ -80,7 +82,6 @@ static bool skip_message(struct report *report, struct status *status) {
         input_consume(&report->input, part);
         length -= part;
     }
-    report->truncated = false;
     return true;
 }
 
@@ -169,6 +170,58 @@ static bool read_value(struct text bytes, double *number, struct text *text) {
     return is_number;
 }
 
+/* Metrics whose instances are instructions, of which findings name the line. */
+static bool is_of_instructions(struct text name) {
+    static const char not_issued[] = "_not_issued";
+    static const char *const names[] = {"inst_executed",
+                                        "thread_inst_executed",
+                                        "memory_l1_wavefronts_shared",
+                                        "memory_l1_wavefronts_shared_ideal",
+                                        "memory_l2_theoretical_sectors_global",
+                                        "memory_l2_theoretical_sectors_global_ideal",
+                                        "memory_l2_theoretical_sectors_local",
+                                        "smsp__branch_targets_threads_divergent"};
+    if (text_starts(name, "smsp__pcsamp_warps_issue_stalled_"))
+        return text_find(name, not_issued) < 0;
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+        if (text_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* An instance: the program counter (1) and its value (2). */
+static bool read_instance(struct report *report, struct text name, struct text bytes,
+                          struct status *status) {
+    struct protobuf message = protobuf_of(bytes);
+    struct protobuf_field field;
+    double pc = 0, value = 0;
+    struct ncu_place place;
+    struct text text;
+    while (protobuf_next(&message, &field)) {
+        if (field.number == 1)
+            read_value(protobuf_text(&field), &pc, &text);
+        else if (field.number == 2)
+            read_value(protobuf_text(&field), &value, &text);
+    }
+    if (!(value > 0) || !(pc > 0 && pc < 0x1p53))
+        return true;
+    if (!ncu_module_place(report->module, (uint64_t)pc, report->ncu.writer, &place, status))
+        return false;
+    return !place.function || ncu_instruction_number(&report->ncu, name, &place, value, status);
+}
+
+static bool read_instances(struct report *report, struct text name, struct text bytes,
+                           struct status *status) {
+    struct protobuf metric = protobuf_of(bytes);
+    struct protobuf_field field;
+    if (!report->module || !is_of_instructions(name))
+        return true;
+    while (protobuf_next(&metric, &field))
+        if (field.number == 3 && !read_instance(report, name, protobuf_text(&field), status))
+            return false;
+    return true;
+}
+
 static bool read_metric(struct report *report, struct text bytes, struct status *status) {
     struct protobuf metric = protobuf_of(bytes);
     struct protobuf_field field;
@@ -187,7 +240,8 @@ static bool read_metric(struct report *report, struct text bytes, struct status 
         report->ncu.launch.attributes.name = trace_writer_string(report->ncu.writer, text);
     if (!is_number || name.length == 0 || text_starts(name, "group:"))
         return true;
-    return ncu_number(&report->ncu, name, ncu_unit_of_metric(name), number, status);
+    return ncu_number(&report->ncu, name, ncu_unit_of_metric(name), number, status) &&
+           read_instances(report, name, bytes, status);
 }
 
 static void read_size(struct text bytes, uint32_t size[3]) {
@@ -199,6 +253,18 @@ static void read_size(struct text bytes, uint32_t size[3]) {
             size[field.number - 1] = (uint32_t)field.value;
 }
 
+/* The module of a result's kernel (15), whose id is field 1. It follows the metrics. */
+static struct ncu_module *find_module(const struct report *report, struct text bytes) {
+    struct protobuf result = protobuf_of(bytes);
+    struct protobuf_field field, id;
+    while (protobuf_next(&result, &field)) {
+        struct protobuf kernel = protobuf_of(protobuf_text(&field));
+        if (field.number == 15 && protobuf_next(&kernel, &id) && id.number == 1)
+            return ncu_module_find(&report->modules, id.value);
+    }
+    return NULL;
+}
+
 /* The grid of old reports counts threads. The metrics launch__grid_dim, which come later, win. */
 static bool read_result(struct report *report, struct text bytes, struct status *status) {
     struct protobuf result = protobuf_of(bytes);
@@ -207,6 +273,7 @@ static bool read_result(struct report *report, struct text bytes, struct status 
     struct text names[3] = {TEXT(""), TEXT(""), TEXT("")};
     if (!ncu_launch_begin(&report->ncu, status))
         return false;
+    report->module = find_module(report, bytes);
     while (protobuf_next(&result, &field)) {
         if (field.number >= 5 && field.number <= 7)
             names[field.number - 5] = protobuf_text(&field);
@@ -226,10 +293,27 @@ static bool read_result(struct report *report, struct text bytes, struct status 
 
 /* ---- The file ---- */
 
+static bool read_source(struct report *report, struct status *status) {
+    size_t length;
+    report->truncated = true;
+    if (!take_length(report, &length, status))
+        return false;
+    if (length <= MODULE_MAX) {
+        if (!need(report, length, status) ||
+            !ncu_module_read(&report->modules, (struct text){report->input.data, length},
+                             report->ncu.writer, status))
+            return false;
+    }
+    if (!skip_bytes(report, length, status))
+        return false;
+    report->truncated = false;
+    return true;
+}
+
 static bool read_payload(struct report *report, struct status *status) {
     struct text message;
     for (uint64_t i = 0; i < report->sources; i++)
-        if (!skip_message(report, status))
+        if (!read_source(report, status))
             return false;
     for (uint64_t i = 0; i < report->results; i++) {
         if (!take_message(report, &message, status))
@@ -289,6 +373,7 @@ static bool report_run(const struct import_source *source, const struct import_o
     input_close(&report.input);
     memory_free(report.names);
     intern_finish(&report.strings);
+    ncu_modules_finish(&report.modules);
     ncu_finish(&report.ncu);
     return ok;
 }

@@ -58,8 +58,8 @@ enum { FRAME_POINTER = 6, STACK_POINTER = 7, RETURN_ADDRESS = 16 };
 enum { DW_EH_PE_udata4 = 0x03, DW_EH_PE_datarel_sdata4 = 0x3b };
 
 static int64_t read_offset(const uint8_t *at) {
-    struct cfi_bytes bytes = {at, at + 4, false};
-    return cfi_read_fixed_signed(&bytes, 4);
+    struct dwarf_bytes bytes = {at, at + 4, false};
+    return dwarf_read_fixed_signed(&bytes, 4);
 }
 
 /* By the search table of .eh_frame_hdr, which the loader has mapped. */
@@ -68,9 +68,9 @@ static bool find_fde(const struct found_object *object, uint64_t address, struct
     uint64_t base = (uint64_t)(uintptr_t)header;
     if (!header || end < header || end - header < 12)
         return false;
-    struct cfi_bytes bytes = {header + 4, end, false};
+    struct dwarf_bytes bytes = {header + 4, end, false};
     uint64_t section = cfi_read_pointer(&bytes, header[1], base + 4);
-    size_t count = cfi_read_fixed(&bytes, 4), low = 0;
+    size_t count = dwarf_read_fixed(&bytes, 4), low = 0;
     const uint8_t *rows = bytes.at;
     if (bytes.failed || header[0] != 1 || header[2] != DW_EH_PE_udata4 ||
         header[3] != DW_EH_PE_datarel_sdata4 || count > (size_t)(end - rows) / 8)

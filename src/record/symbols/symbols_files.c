@@ -12,7 +12,7 @@
 #include "base/checksum.h"
 #include "base/memory.h"
 #include "base/elf.h"
-#include "record/symbols/line_table.h"
+#include "base/line_table.h"
 #include "record/symbols/unwind_table.h"
 
 enum kind { KIND_FILE, KIND_ANONYMOUS, KIND_VDSO };

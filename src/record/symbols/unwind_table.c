@@ -17,8 +17,8 @@ enum {
 #define FRAMES_BYTES_MAX ((uint64_t)1 << 30)
 
 static int64_t read_offset(const uint8_t *at) {
-    struct cfi_bytes bytes = {at, at + 4, false};
-    return cfi_read_fixed_signed(&bytes, 4);
+    struct dwarf_bytes bytes = {at, at + 4, false};
+    return dwarf_read_fixed_signed(&bytes, 4);
 }
 
 static uint64_t function_address(const struct unwind_table *table, size_t index) {
@@ -30,16 +30,17 @@ static uint64_t fde_address(const struct unwind_table *table, size_t index) {
 }
 
 static bool read_header(struct unwind_table *table, size_t length) {
-    struct cfi_bytes bytes = {table->eh_frame_hdr, table->eh_frame_hdr + length, false};
-    uint8_t version = (uint8_t)cfi_read_fixed(&bytes, 1),
-            eh_frame = (uint8_t)cfi_read_fixed(&bytes, 1),
-            count = (uint8_t)cfi_read_fixed(&bytes, 1), rows = (uint8_t)cfi_read_fixed(&bytes, 1);
+    struct dwarf_bytes bytes = {table->eh_frame_hdr, table->eh_frame_hdr + length, false};
+    uint8_t version = (uint8_t)dwarf_read_fixed(&bytes, 1),
+            eh_frame = (uint8_t)dwarf_read_fixed(&bytes, 1),
+            count = (uint8_t)dwarf_read_fixed(&bytes, 1),
+            rows = (uint8_t)dwarf_read_fixed(&bytes, 1);
     if (version != EH_FRAME_HDR_VERSION || count != DW_EH_PE_udata4 ||
         rows != DW_EH_PE_datarel_sdata4)
         return false;
     table->eh_frame_address = cfi_read_pointer(
         &bytes, eh_frame, table->eh_frame_hdr_address + (uint64_t)(bytes.at - table->eh_frame_hdr));
-    table->count = cfi_read_fixed(&bytes, 4);
+    table->count = dwarf_read_fixed(&bytes, 4);
     table->rows = bytes.at;
     return !bytes.failed && table->count > 0 &&
            table->count <= (size_t)(bytes.end - bytes.at) / ROW_BYTES;
@@ -56,8 +57,8 @@ static bool copy_eh_frame(struct unwind_table *table, const struct elf *elf,
         !elf_offset(elf, last, &last_offset) || last_offset < offset ||
         !elf_source_read(source, last_offset, length, sizeof length))
         return status_fail(status, STATUS_INPUT, ".eh_frame lies outside the file");
-    struct cfi_bytes bytes = {length, length + 4, false};
-    table->eh_frame_bytes = last_offset - offset + 4 + cfi_read_fixed(&bytes, 4);
+    struct dwarf_bytes bytes = {length, length + 4, false};
+    table->eh_frame_bytes = last_offset - offset + 4 + dwarf_read_fixed(&bytes, 4);
     table->eh_frame =
         elf_source_copy(source, offset, table->eh_frame_bytes, FRAMES_BYTES_MAX, status);
     return table->eh_frame != NULL;

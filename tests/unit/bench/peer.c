@@ -12,8 +12,9 @@
 #include "base/text.h"
 #include "bench/peer/peer.h"
 
-static const struct peer_patience short_patience = {.start = 20, .prepare = 20, .batch = 0.3};
-static const struct peer_patience long_patience = {.start = 60, .prepare = 20, .batch = 20};
+static const struct peer_patience long_patience = {.start = 60, .prepare = 60, .batch = 60};
+/* Only for a script that never answers: on a busy machine any other could be too late. */
+static const struct peer_patience short_patience = {.start = 60, .prepare = 60, .batch = 0.3};
 
 #define GREETING "echo 'ridge-peer ready A 1.0 on B'\n"
 #define PREPARED "read line; echo 'ridge-peer prepared 1000'\n"
@@ -60,7 +61,7 @@ TEST(a_peer_is_described_prepared_and_timed) {
     bool has = false;
     struct peer *peer = start_script(GREETING PREPARED "read line; echo \"ridge-peer took 12345\"\n"
                                                        "read line\n",
-                                     &short_patience, &status);
+                                     &long_patience, &status);
     REQUIRE(peer);
     CHECK_STRING(peer_description(peer), "A 1.0 on B");
     CHECK_OK(prepare(peer, &has, &status), status);
@@ -75,7 +76,7 @@ TEST(a_peer_is_told_the_framework_the_device_and_the_work) {
     bool has = true;
     struct peer *peer = start_script("echo \"ridge-peer ready $3 $4\"\n"
                                      "read line; echo \"ridge-peer failed $line\"\n",
-                                     &short_patience, &status);
+                                     &long_patience, &status);
     REQUIRE(peer);
     CHECK_STRING(peer_description(peer), "torch cpu");
     CHECK(!prepare(peer, &has, &status));
@@ -94,7 +95,7 @@ TEST(what_a_peer_prints_besides_its_answers_is_passed_over) {
                      "head -c 100000 /dev/zero | tr '\\0' x; echo\n" /* a very long line */
                      GREETING "read line; echo; echo 'and more'; echo 'ridge-peer prepared 5'\n"
                      "read line; printf 'ridge-peer to'; sleep 0.1; echo 'ok 6'\n",
-                     &short_patience, &status);
+                     &long_patience, &status);
     REQUIRE(peer);
     CHECK_OK(prepare(peer, &has, &status), status);
     CHECK(has);
@@ -105,7 +106,7 @@ TEST(what_a_peer_prints_besides_its_answers_is_passed_over) {
 
 TEST(a_framework_that_is_not_installed_is_said_in_its_own_words) {
     struct status status = {0};
-    CHECK(!start_script("echo 'ridge-peer unusable X is not installed for Y'\n", &short_patience,
+    CHECK(!start_script("echo 'ridge-peer unusable X is not installed for Y'\n", &long_patience,
                         &status));
     CHECK_INT(status.code, STATUS_UNSUPPORTED);
     CHECK_STRING(status.message, "X is not installed for Y");
@@ -133,7 +134,7 @@ TEST(work_that_a_peer_lacks_is_no_failure) {
     bool has = true;
     struct peer *peer =
         start_script(GREETING "read line; echo 'ridge-peer lacks it has no q8_0'\nread line\n",
-                     &short_patience, &status);
+                     &long_patience, &status);
     REQUIRE(peer);
     CHECK_OK(prepare(peer, &has, &status), status);
     CHECK(!has);
@@ -145,7 +146,7 @@ TEST(a_peer_that_says_why_it_failed_can_be_asked_again) {
     bool has = false;
     struct peer *peer =
         start_script(GREETING "read line; echo 'ridge-peer failed out of memory'\n" PREPARED,
-                     &short_patience, &status);
+                     &long_patience, &status);
     REQUIRE(peer);
     CHECK(!prepare(peer, &has, &status));
     CHECK_INT(status.code, STATUS_UNSUPPORTED);
@@ -162,7 +163,7 @@ TEST(a_peer_that_dies_is_reported_with_its_last_words) {
     struct peer *peer = start_script(
         GREETING PREPARED "read line; echo 'Traceback:' >&2; printf 'Bad\\033Thing: x\\n\\n' >&2; "
                           "exit 3\n",
-        &short_patience, &status);
+        &long_patience, &status);
     REQUIRE(peer);
     CHECK_OK(prepare(peer, &has, &status), status);
     CHECK(!peer_batch(peer, 1, &ns, &status));
@@ -178,7 +179,7 @@ TEST(a_peer_that_dies_is_reported_with_its_last_words) {
 TEST(a_peer_that_is_gone_before_it_is_asked_is_reported) {
     struct status status = {0};
     bool has;
-    struct peer *peer = start_script(GREETING "kill -9 $$\n", &short_patience, &status);
+    struct peer *peer = start_script(GREETING "kill -9 $$\n", &long_patience, &status);
     REQUIRE(peer);
     usleep(50000); /* it may or may not be gone: both must end well */
     CHECK(!prepare(peer, &has, &status));
@@ -208,7 +209,7 @@ TEST(a_stopped_peer_is_not_left_behind_even_if_it_would_stay) {
     char script[1200];
     const char *number = test_temporary(".pid");
     snprintf(script, sizeof script, "echo $$ > %s\n" GREETING "exec sleep 1000\n", number);
-    struct peer *peer = start_script(script, &short_patience, &status);
+    struct peer *peer = start_script(script, &long_patience, &status);
     REQUIRE(peer);
     CHECK(is_alive(number));
     peer_stop(peer);

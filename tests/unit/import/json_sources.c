@@ -42,7 +42,7 @@ static bool is(const struct trace *trace, uint32_t string, const char *expected)
 #define ROCPROF_DISPATCH                                                                           \
     "\"dispatch_info\":{\"agent_id\":{\"handle\":18446744073709551615},"                           \
     "\"queue_id\":{\"handle\":2},\"kernel_id\":3,\"group_segment_size\":1024,"                     \
-    "\"workgroup_size\":{\"x\":256,\"y\":1,\"z\":1},\"grid_size\":{\"x\":1000,\"y\":2,\"z\":1}}"
+    "\"workgroup_size\":{\"x\":256,\"y\":1,\"z\":3},\"grid_size\":{\"x\":1000,\"y\":2,\"z\":7}}"
 #define ROCPROF_RECORDS                                                                            \
     "\"callback_records\":{\"counter_collection\":[{\"dispatch_data\":{" ROCPROF_DISPATCH          \
     "},\"records\":[{\"counter_id\":{\"handle\":9},\"value\":12.5}]}]},"                           \
@@ -66,6 +66,7 @@ TEST(rocprofv3_json_joins_dispatches_with_names_devices_and_calls) {
     CHECK_INT(trace->activity.start[0], 100);
     CHECK_INT(trace->activity.duration[0], 50);
     CHECK_INT(trace->activity.grid_x[0], 4);
+    CHECK_INT(trace->activity.grid_z[0], 3);
     CHECK_INT(trace->activity.registers[0], 16);
     CHECK_INT(trace->activity.shared_dynamic[0], 1024);
     CHECK_INT(trace->activity.correlation[0], 7);

@@ -711,8 +711,8 @@ TEST(slices_of_rocprofiler_systems_have_their_device_in_the_name_of_the_track) {
     struct buffer file = {0};
     struct status status;
     static const struct annotation kernel[] = {{"dispatch_id", NULL, 1},
-                                               {"workgroup_size", "(16,16,1)", 0},
-                                               {"grid_size", "(1024,512,1)", 0}};
+                                               {"workgroup_size", "(16,16,2)", 0},
+                                               {"grid_size", "(1024,512,5)", 0}};
     put_track(&file, 10, "GPU Kernel Dispatch [3] Queue 1");
     put_rocm_slice(&file, 10, 1100, 1300, "rocm_kernel_dispatch", "gemm", kernel,
                    ARRAY_COUNT(kernel));
@@ -727,6 +727,7 @@ TEST(slices_of_rocprofiler_systems_have_their_device_in_the_name_of_the_track) {
                  "3");
     CHECK_INT(trace->activity.grid_x[0], 64);
     CHECK_INT(trace->activity.grid_y[0], 32);
+    CHECK_INT(trace->activity.grid_z[0], 3);
     CHECK_INT(trace->activity.block_y[0], 16);
     trace_close(trace);
 }

@@ -61,7 +61,7 @@ TEST(rocpd_dispatches_find_their_call_by_the_stack_of_their_event) {
     const char *path = database_of(
         SCHEMA "INSERT INTO rocpd_region" U " VALUES (1, 1, 3, 10, 30, 3, 1), (2, 1, 3, 5, 60, 4,"
                "2); INSERT INTO rocpd_kernel_dispatch" U
-               " VALUES (1, 1, 2, 9, 16, 40, 55, 512, 64, 2, 1, 130, 4, 1, 3);"
+               " VALUES (1, 1, 2, 9, 16, 40, 55, 512, 64, 2, 3, 130, 4, 7, 3);"
                "INSERT INTO rocpd_memory_copy" U " VALUES (1, 1, 1, 4, 5, 2, 0, 4096, 0, 4);");
     struct trace *trace = must_import(&import_rocpd, path);
     REQUIRE(trace && trace->activity.count == 2 && trace->call.count == 1);
@@ -74,6 +74,7 @@ TEST(rocpd_dispatches_find_their_call_by_the_stack_of_their_event) {
     CHECK_TEXT(trace_text(trace, trace->activity.name[0]), "f");
     CHECK_INT(trace->activity.grid_x[0], 3);
     CHECK_INT(trace->activity.grid_y[0], 2);
+    CHECK_INT(trace->activity.grid_z[0], 3);
     CHECK_INT(trace->activity.registers[0], 24);
     CHECK_INT(trace->activity.shared_dynamic[0], 512);
     CHECK_INT(trace->activity.direction[1], COPY_HTOD);

@@ -35,7 +35,7 @@ static struct trace *import(const char *csv, bool skip_invalid, struct status *s
 TEST(rocprof_3_kernels_have_grids_in_blocks) {
     IMPORT(KERNELS_3 "\"KERNEL_DISPATCH\",\"Agent 4\",\"2\",\"0\",\"77\",\"1\","
                      "\"void f<int, 2>(int*, \"\"x\"\")\",\"9\",\"100\",\"350\",\"512\",\"24\","
-                     "\"64\",\"2\",\"1\",\"130\",\"4\",\"1\"\r\n");
+                     "\"64\",\"2\",\"3\",\"130\",\"4\",\"7\"\r\n");
     REQUIRE(trace->activity.count == 1);
     CHECK_INT(trace->activity.start[0], 100);
     CHECK_INT(trace->activity.duration[0], 250);
@@ -43,6 +43,7 @@ TEST(rocprof_3_kernels_have_grids_in_blocks) {
     CHECK_INT(trace->activity.correlation[0], 9);
     CHECK_INT(trace->activity.grid_x[0], 3);
     CHECK_INT(trace->activity.grid_y[0], 2);
+    CHECK_INT(trace->activity.grid_z[0], 3);
     CHECK_INT(trace->activity.block_x[0], 64);
     CHECK_INT(trace->activity.registers[0], 24);
     CHECK_INT(trace->activity.shared_dynamic[0], 512);

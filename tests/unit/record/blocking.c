@@ -44,10 +44,30 @@ TEST(the_innermost_known_kernel_function_decides_what_a_thread_waits_for) {
         CHECK_INT(blocking.on, cases[i].on);
         CHECK(text_is(blocking.call, cases[i].call));
     }
-    struct blocking device = {0};
-    blocking_add_function(&device, TEXT("os_acquire_semaphore"), TEXT("[nvidia]"));
-    blocking_add_function(&device, TEXT("__x64_sys_ioctl"), TEXT("[kernel]"));
-    CHECK_INT(blocking_reason(&device), BLOCKED_DEVICE);
+}
+
+TEST(a_thread_in_the_driver_of_a_gpu_waits_for_the_device) {
+    static const char *const modules[] = {"[nvidia]", "[nvidia_uvm]", "[amdgpu]", "[i915]", "[xe]"};
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        struct blocking device = {0};
+        blocking_add_function(&device, TEXT("acquire_semaphore"), text_of(modules[i]));
+        blocking_add_function(&device, TEXT("__x64_sys_ioctl"), TEXT("[kernel]"));
+        CHECK_INT(blocking_reason(&device), BLOCKED_DEVICE);
+    }
+    struct blocking other = {0};
+    blocking_add_function(&other, TEXT("acquire_semaphore"), TEXT("[zfs]"));
+    blocking_add_function(&other, TEXT("__x64_sys_ioctl"), TEXT("[kernel]"));
+    CHECK_INT(blocking_reason(&other), BLOCKED_OTHER);
+}
+
+TEST(a_page_fault_has_a_name_on_every_architecture) {
+    static const char *const entries[] = {"asm_exc_page_fault", "exc_page_fault", "do_page_fault",
+                                          "do_mem_abort"};
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        struct blocking blocking = {0};
+        blocking_add_function(&blocking, text_of(entries[i]), TEXT("[kernel]"));
+        CHECK(text_is(blocking.call, "page fault"));
+    }
 }
 
 #ifdef __linux__

@@ -203,15 +203,15 @@ TEST(a_signed_return_address_is_stripped_and_an_undefined_one_ends_the_stack) {
 TEST(numbers_are_read_in_every_form) {
     static const uint8_t bytes[] = {0xe5, 0x8e, 0x26, 0x80, 0x7f, 0xff,
                                     0x00, 0x3f, 0x40, 0xfe, 0xff};
-    struct cfi_bytes at = {bytes, bytes + sizeof bytes, false};
-    CHECK_INT(cfi_read_uleb128(&at), 624485);
-    CHECK_INT(cfi_read_sleb128(&at), -128);
-    CHECK_INT(cfi_read_sleb128(&at), 127);
-    CHECK_INT(cfi_read_sleb128(&at), 63);
-    CHECK_INT(cfi_read_sleb128(&at), -64);
-    CHECK_INT(cfi_read_fixed_signed(&at, 2), -2);
+    struct dwarf_bytes at = {bytes, bytes + sizeof bytes, false};
+    CHECK_INT(dwarf_read_uleb128(&at), 624485);
+    CHECK_INT(dwarf_read_sleb128(&at), -128);
+    CHECK_INT(dwarf_read_sleb128(&at), 127);
+    CHECK_INT(dwarf_read_sleb128(&at), 63);
+    CHECK_INT(dwarf_read_sleb128(&at), -64);
+    CHECK_INT(dwarf_read_fixed_signed(&at, 2), -2);
     CHECK(!at.failed);
-    CHECK_INT(cfi_read_fixed(&at, 1), 0);
+    CHECK_INT(dwarf_read_fixed(&at, 1), 0);
     CHECK(at.failed);
 }
 
@@ -226,17 +226,17 @@ TEST(pointers_are_read_in_every_encoding) {
         {0x0c, (uint64_t)-2, 8}, {0x1b, 0x4ffe, 4},       {0x12, 0x5000 + 0xfffe, 2},
     };
     for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
-        struct cfi_bytes at = {bytes, bytes + sizeof bytes, false};
+        struct dwarf_bytes at = {bytes, bytes + sizeof bytes, false};
         CHECK(cfi_read_pointer(&at, table[i].encoding, 0x5000) == table[i].value);
         CHECK(!at.failed && at.at == bytes + table[i].used);
     }
     static const uint8_t leb[] = {0x81, 1, 0x7f};
-    struct cfi_bytes at = {leb, leb + sizeof leb, false};
+    struct dwarf_bytes at = {leb, leb + sizeof leb, false};
     CHECK_INT(cfi_read_pointer(&at, 0x01, 0), 129);
     CHECK(cfi_read_pointer(&at, 0x09, 0) == (uint64_t)-1);
     static const uint8_t unknown[] = {0x05, 0x23, 0x3b};
     for (size_t i = 0; i < sizeof unknown; i++) {
-        struct cfi_bytes again = {bytes, bytes + sizeof bytes, false};
+        struct dwarf_bytes again = {bytes, bytes + sizeof bytes, false};
         CHECK_INT(cfi_read_pointer(&again, unknown[i], 0x5000), 0);
         CHECK(again.failed);
     }

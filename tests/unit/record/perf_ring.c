@@ -237,7 +237,7 @@ static void take_all(struct perf_rings *rings, size_t counts[PERF_STACK_SIZES]) 
 /* Waits until there are samples of that size, and gives how many there are of the others. */
 static size_t await_size(struct perf_rings *rings, unsigned size) {
     size_t counts[PERF_STACK_SIZES] = {0};
-    for (unsigned tries = 0; tries < 2000 && counts[size] == 0; tries++) {
+    for (unsigned tries = 0; tries < 10000 && counts[size] == 0; tries++) {
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
         take_all(rings, counts);
     }

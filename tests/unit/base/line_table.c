@@ -1,8 +1,8 @@
 /* Line tables of DWARF 2 to 5, made by hand, and robustness against damaged ones. */
 #include "../test.h"
 
+#include "base/line_table.h"
 #include "base/memory.h"
-#include "record/symbols/line_table.h"
 
 enum { START = 0x401000 };
 

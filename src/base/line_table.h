@@ -3,8 +3,8 @@
  *
  * The input is untrusted: every offset is checked, and every loop is bounded by the section.
  */
-#ifndef RIDGE_RECORD_SYMBOLS_LINE_TABLE_H
-#define RIDGE_RECORD_SYMBOLS_LINE_TABLE_H
+#ifndef RIDGE_BASE_LINE_TABLE_H
+#define RIDGE_BASE_LINE_TABLE_H
 
 #include "base/text.h"
 #include "base/elf.h"
@@ -25,6 +25,9 @@ struct line_place {
 /* False when the file has no .debug_line. Units in an unknown format are left out. */
 bool line_table_read(struct line_table *table, const struct elf_source *source,
                      struct status *status);
+/* The same of a cubin: addresses are offsets in the file. */
+bool line_table_read_object(struct line_table *table, const struct elf_source *source,
+                            struct status *status);
 /* Indexes table->line. line_table_read() calls it. */
 bool line_table_index(struct line_table *table, struct status *status);
 void line_table_finish(struct line_table *table);

@@ -2,14 +2,14 @@
  * one sequence that contains the address, so that no table of all rows is kept. Format: DWARF 5,
  * section 6.2.
  */
-#include "record/symbols/line_table.h"
+#include "base/line_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dwarf_bytes.h"
 #include "base/memory.h"
 #include "base/search.h"
-#include "abi/cfi.h"
 
 #define SECTION_BYTES_MAX ((uint64_t)1 << 28)
 
@@ -60,17 +60,17 @@ struct header {
     int8_t line_base;
     uint8_t line_range, opcode_base;
     const uint8_t *opcode_lengths;
-    struct cfi_bytes tables, program; /* folders and files; opcodes */
+    struct dwarf_bytes tables, program; /* folders and files; opcodes */
 };
 
 /* ---- Headers ------------------------------------------------------------------------------- */
 
-static struct cfi_bytes bytes_from(const struct line_table *table, size_t offset) {
+static struct dwarf_bytes bytes_from(const struct line_table *table, size_t offset) {
     const uint8_t *end = table->line.bytes + table->line.length;
-    return (struct cfi_bytes){table->line.bytes + offset, end, false};
+    return (struct dwarf_bytes){table->line.bytes + offset, end, false};
 }
 
-static void skip(struct cfi_bytes *bytes, uint64_t count) {
+static void skip(struct dwarf_bytes *bytes, uint64_t count) {
     if (bytes->failed || count > (uint64_t)(bytes->end - bytes->at))
         bytes->failed = true;
     else
@@ -78,13 +78,13 @@ static void skip(struct cfi_bytes *bytes, uint64_t count) {
 }
 
 /* The unit's content; *next is the offset of the unit after it. */
-static bool read_unit(const struct line_table *table, size_t offset, struct cfi_bytes *unit,
+static bool read_unit(const struct line_table *table, size_t offset, struct dwarf_bytes *unit,
                       size_t *offset_bytes, size_t *next) {
     *unit = bytes_from(table, offset);
-    uint64_t length = cfi_read_fixed(unit, 4);
+    uint64_t length = dwarf_read_fixed(unit, 4);
     *offset_bytes = length == 0xffffffff ? 8 : 4;
     if (*offset_bytes == 8)
-        length = cfi_read_fixed(unit, 8);
+        length = dwarf_read_fixed(unit, 8);
     if (unit->failed || length > (uint64_t)(unit->end - unit->at))
         return false;
     unit->end = unit->at + length;
@@ -92,24 +92,24 @@ static bool read_unit(const struct line_table *table, size_t offset, struct cfi_
     return true;
 }
 
-static bool read_header(struct cfi_bytes unit, size_t offset_bytes, struct header *header) {
+static bool read_header(struct dwarf_bytes unit, size_t offset_bytes, struct header *header) {
     *header = (struct header){.offset_bytes = offset_bytes};
-    header->version = (unsigned)cfi_read_fixed(&unit, 2);
+    header->version = (unsigned)dwarf_read_fixed(&unit, 2);
     if (header->version < 2 || header->version > 5)
         return false;
     if (header->version == 5)
         skip(&unit, 2); /* sizes of addresses and of segment selectors */
-    uint64_t length = cfi_read_fixed(&unit, offset_bytes);
+    uint64_t length = dwarf_read_fixed(&unit, offset_bytes);
     if (unit.failed || length > (uint64_t)(unit.end - unit.at))
         return false;
-    header->program = (struct cfi_bytes){unit.at + length, unit.end, false};
+    header->program = (struct dwarf_bytes){unit.at + length, unit.end, false};
     unit.end = unit.at + length;
-    header->instruction_bytes = cfi_read_fixed(&unit, 1);
-    header->operations = header->version >= 4 ? cfi_read_fixed(&unit, 1) : 1;
+    header->instruction_bytes = dwarf_read_fixed(&unit, 1);
+    header->operations = header->version >= 4 ? dwarf_read_fixed(&unit, 1) : 1;
     skip(&unit, 1); /* default_is_stmt */
-    header->line_base = (int8_t)cfi_read_fixed(&unit, 1);
-    header->line_range = (uint8_t)cfi_read_fixed(&unit, 1);
-    header->opcode_base = (uint8_t)cfi_read_fixed(&unit, 1);
+    header->line_base = (int8_t)dwarf_read_fixed(&unit, 1);
+    header->line_range = (uint8_t)dwarf_read_fixed(&unit, 1);
+    header->opcode_base = (uint8_t)dwarf_read_fixed(&unit, 1);
     header->opcode_lengths = unit.at;
     skip(&unit, header->opcode_base ? header->opcode_base - 1u : 0);
     header->tables = unit;
@@ -119,7 +119,7 @@ static bool read_header(struct cfi_bytes unit, size_t offset_bytes, struct heade
 
 /* ---- Folders and files --------------------------------------------------------------------- */
 
-static struct text read_string(struct cfi_bytes *bytes) {
+static struct text read_string(struct dwarf_bytes *bytes) {
     size_t length =
         bytes->failed ? 0 : strnlen((const char *)bytes->at, (size_t)(bytes->end - bytes->at));
     struct text text = {(const char *)bytes->at, length};
@@ -141,50 +141,50 @@ struct value {
 };
 
 static struct value read_value(const struct line_table *table, const struct header *header,
-                               uint64_t form, struct cfi_bytes *bytes) {
+                               uint64_t form, struct dwarf_bytes *bytes) {
     struct value value = {.text = TEXT("")};
     switch (form) {
     case DW_FORM_string:
         value.text = read_string(bytes);
         break;
     case DW_FORM_line_strp:
-        value.text = string_at(&table->line_strings, cfi_read_fixed(bytes, header->offset_bytes));
+        value.text = string_at(&table->line_strings, dwarf_read_fixed(bytes, header->offset_bytes));
         break;
     case DW_FORM_strp:
-        value.text = string_at(&table->strings, cfi_read_fixed(bytes, header->offset_bytes));
+        value.text = string_at(&table->strings, dwarf_read_fixed(bytes, header->offset_bytes));
         break;
     case DW_FORM_data1:
-        value.number = cfi_read_fixed(bytes, 1);
+        value.number = dwarf_read_fixed(bytes, 1);
         break;
     case DW_FORM_data2:
-        value.number = cfi_read_fixed(bytes, 2);
+        value.number = dwarf_read_fixed(bytes, 2);
         break;
     case DW_FORM_data4:
-        value.number = cfi_read_fixed(bytes, 4);
+        value.number = dwarf_read_fixed(bytes, 4);
         break;
     case DW_FORM_data8:
-        value.number = cfi_read_fixed(bytes, 8);
+        value.number = dwarf_read_fixed(bytes, 8);
         break;
     case DW_FORM_udata:
-        value.number = cfi_read_uleb128(bytes);
+        value.number = dwarf_read_uleb128(bytes);
         break;
     case DW_FORM_sdata:
-        cfi_read_sleb128(bytes);
+        dwarf_read_sleb128(bytes);
         break;
     case DW_FORM_data16:
         skip(bytes, 16);
         break;
     case DW_FORM_block:
-        skip(bytes, cfi_read_uleb128(bytes));
+        skip(bytes, dwarf_read_uleb128(bytes));
         break;
     case DW_FORM_block1:
-        skip(bytes, cfi_read_fixed(bytes, 1));
+        skip(bytes, dwarf_read_fixed(bytes, 1));
         break;
     case DW_FORM_block2:
-        skip(bytes, cfi_read_fixed(bytes, 2));
+        skip(bytes, dwarf_read_fixed(bytes, 2));
         break;
     case DW_FORM_block4:
-        skip(bytes, cfi_read_fixed(bytes, 4));
+        skip(bytes, dwarf_read_fixed(bytes, 4));
         break;
     default:
         bytes->failed = true;
@@ -199,20 +199,20 @@ struct entry {
 
 /* Version 5: a table describes its own entries. Reads one table and leaves `bytes` behind it. */
 static bool read_described_table(const struct line_table *table, const struct header *header,
-                                 struct cfi_bytes *bytes, uint64_t index, struct entry *entry) {
-    unsigned columns = (unsigned)cfi_read_fixed(bytes, 1);
-    struct cfi_bytes format = *bytes;
+                                 struct dwarf_bytes *bytes, uint64_t index, struct entry *entry) {
+    unsigned columns = (unsigned)dwarf_read_fixed(bytes, 1);
+    struct dwarf_bytes format = *bytes;
     for (unsigned i = 0; i < columns; i++) {
-        cfi_read_uleb128(bytes);
-        cfi_read_uleb128(bytes);
+        dwarf_read_uleb128(bytes);
+        dwarf_read_uleb128(bytes);
     }
-    uint64_t count = cfi_read_uleb128(bytes);
+    uint64_t count = dwarf_read_uleb128(bytes);
     *entry = (struct entry){.path = TEXT("")};
     for (uint64_t i = 0; i < count && columns && !bytes->failed; i++) {
-        struct cfi_bytes column = format;
+        struct dwarf_bytes column = format;
         const uint8_t *start = bytes->at;
         for (unsigned c = 0; c < columns; c++) {
-            uint64_t content = cfi_read_uleb128(&column), form = cfi_read_uleb128(&column);
+            uint64_t content = dwarf_read_uleb128(&column), form = dwarf_read_uleb128(&column);
             struct value value = read_value(table, header, form, bytes);
             if (i == index && content == DW_LNCT_path)
                 entry->path = value.text;
@@ -227,12 +227,12 @@ static bool read_described_table(const struct line_table *table, const struct he
 
 static bool find_described_file(const struct line_table *table, const struct header *header,
                                 uint64_t index, struct line_place *place) {
-    struct cfi_bytes folders = header->tables, files = folders;
+    struct dwarf_bytes folders = header->tables, files = folders;
     struct entry entry, folder, base;
     read_described_table(table, header, &files, UINT64_MAX, &base);
     if (!read_described_table(table, header, &files, index, &entry))
         return false;
-    struct cfi_bytes again = folders;
+    struct dwarf_bytes again = folders;
     if (!read_described_table(table, header, &folders, 0, &base) ||
         !read_described_table(table, header, &again, entry.folder, &folder))
         base.path = folder.path = TEXT("");
@@ -246,7 +246,7 @@ static bool find_described_file(const struct line_table *table, const struct hea
  * is that of the compilation, which is not in the table. */
 static bool find_listed_file(const struct header *header, uint64_t index,
                              struct line_place *place) {
-    struct cfi_bytes folders = header->tables, files = folders;
+    struct dwarf_bytes folders = header->tables, files = folders;
     while (read_string(&files).length > 0)
         ;
     struct text name = {"", 0};
@@ -255,9 +255,9 @@ static bool find_listed_file(const struct header *header, uint64_t index,
         name = read_string(&files);
         if (name.length == 0)
             return false;
-        folder = cfi_read_uleb128(&files);
-        cfi_read_uleb128(&files); /* modification time */
-        cfi_read_uleb128(&files); /* bytes */
+        folder = dwarf_read_uleb128(&files);
+        dwarf_read_uleb128(&files); /* modification time */
+        dwarf_read_uleb128(&files); /* bytes */
     }
     place->base = place->folder = TEXT("");
     for (uint64_t i = 1; i <= folder; i++) {
@@ -279,7 +279,7 @@ struct row {
 
 struct machine {
     const struct header *header;
-    struct cfi_bytes bytes;
+    struct dwarf_bytes bytes;
     struct row row;
     uint64_t operation; /* index in the instruction */
 };
@@ -308,47 +308,47 @@ static void execute_special(struct machine *machine, unsigned opcode) {
 }
 
 static void execute_extended(struct machine *machine) {
-    uint64_t length = cfi_read_uleb128(&machine->bytes);
-    struct cfi_bytes content = machine->bytes;
+    uint64_t length = dwarf_read_uleb128(&machine->bytes);
+    struct dwarf_bytes content = machine->bytes;
     skip(&machine->bytes, length);
     if (machine->bytes.failed || length == 0)
         return;
     content.end = machine->bytes.at;
-    uint8_t opcode = (uint8_t)cfi_read_fixed(&content, 1);
+    uint8_t opcode = (uint8_t)dwarf_read_fixed(&content, 1);
     if (opcode == DW_LNE_end_sequence) {
         machine->row.ends_sequence = true;
     } else if (opcode == DW_LNE_set_address && length <= 9) {
-        machine->row.address = cfi_read_fixed(&content, length - 1);
+        machine->row.address = dwarf_read_fixed(&content, length - 1);
         machine->operation = 0;
     }
 }
 
 /* True when the opcode emits a row. */
 static bool execute_standard(struct machine *machine, unsigned opcode) {
-    struct cfi_bytes *bytes = &machine->bytes;
+    struct dwarf_bytes *bytes = &machine->bytes;
     switch (opcode) {
     case DW_LNS_copy:
         return true;
     case DW_LNS_advance_pc:
-        advance(machine, cfi_read_uleb128(bytes));
+        advance(machine, dwarf_read_uleb128(bytes));
         return false;
     case DW_LNS_advance_line:
         machine->row.line =
-            (int64_t)((uint64_t)machine->row.line + (uint64_t)cfi_read_sleb128(bytes));
+            (int64_t)((uint64_t)machine->row.line + (uint64_t)dwarf_read_sleb128(bytes));
         return false;
     case DW_LNS_set_file:
-        machine->row.file = cfi_read_uleb128(bytes);
+        machine->row.file = dwarf_read_uleb128(bytes);
         return false;
     case DW_LNS_const_add_pc:
         advance(machine, (255u - machine->header->opcode_base) / machine->header->line_range);
         return false;
     case DW_LNS_fixed_advance_pc:
-        machine->row.address += cfi_read_fixed(bytes, 2);
+        machine->row.address += dwarf_read_fixed(bytes, 2);
         machine->operation = 0;
         return false;
     default:
         for (unsigned i = machine->header->opcode_lengths[opcode - 1]; i > 0; i--)
-            cfi_read_uleb128(bytes);
+            dwarf_read_uleb128(bytes);
         return false;
     }
 }
@@ -421,7 +421,7 @@ static int by_start(const void *a, const void *b) {
 
 bool line_table_index(struct line_table *table, struct status *status) {
     size_t offset = 0, next, offset_bytes;
-    struct cfi_bytes unit;
+    struct dwarf_bytes unit;
     while (offset < table->line.length && read_unit(table, offset, &unit, &offset_bytes, &next)) {
         struct header header;
         if (read_header(unit, offset_bytes, &header) && !index_unit(table, &header, offset, status))
@@ -433,18 +433,40 @@ bool line_table_index(struct line_table *table, struct status *status) {
     return true;
 }
 
-bool line_table_read(struct line_table *table, const struct elf_source *source,
-                     struct status *status) {
-    struct status ignored;
-    *table = (struct line_table){0};
-    if (!elf_section_copy(source, ".debug_line", SECTION_BYTES_MAX, &table->line, status))
-        return false;
-    elf_section_copy(source, ".debug_line_str", SECTION_BYTES_MAX, &table->line_strings, &ignored);
-    elf_section_copy(source, ".debug_str", SECTION_BYTES_MAX, &table->strings, &ignored);
-    if (line_table_index(table, status))
+/* A section that need not be there. */
+static bool read_optional(const struct elf_source *source, const char *name,
+                          struct elf_section *section, struct status *status) {
+    struct status failure = {0};
+    if (elf_section_copy(source, name, SECTION_BYTES_MAX, section, &failure) ||
+        failure.code != STATUS_MEMORY)
+        return true;
+    *status = failure;
+    return false;
+}
+
+static bool read_strings_and_index(struct line_table *table, const struct elf_source *source,
+                                   struct status *status) {
+    if (read_optional(source, ".debug_line_str", &table->line_strings, status) &&
+        read_optional(source, ".debug_str", &table->strings, status) &&
+        line_table_index(table, status))
         return true;
     line_table_finish(table);
     return false;
+}
+
+bool line_table_read(struct line_table *table, const struct elf_source *source,
+                     struct status *status) {
+    *table = (struct line_table){0};
+    return elf_section_copy(source, ".debug_line", SECTION_BYTES_MAX, &table->line, status) &&
+           read_strings_and_index(table, source, status);
+}
+
+bool line_table_read_object(struct line_table *table, const struct elf_source *source,
+                            struct status *status) {
+    *table = (struct line_table){0};
+    return elf_object_section_copy(source, ".debug_line", SECTION_BYTES_MAX, &table->line,
+                                   status) &&
+           read_strings_and_index(table, source, status);
 }
 
 void line_table_finish(struct line_table *table) {
@@ -474,7 +496,7 @@ bool line_table_find(const struct line_table *table, uint64_t address, struct li
     if (low == 0 || address >= table->sequences[low - 1].end)
         return false;
     const struct line_sequence *sequence = &table->sequences[low - 1];
-    struct cfi_bytes unit;
+    struct dwarf_bytes unit;
     struct header header;
     struct row row;
     if (!read_unit(table, sequence->unit, &unit, &offset_bytes, &next) ||
