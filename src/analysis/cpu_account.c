@@ -472,7 +472,7 @@ static size_t main_thread(const struct cpu_account *account) {
         if (account->processes[i].life.start < root->life.start)
             root = &account->processes[i];
     const struct cpu_times *times = &account->threads[root->first].times;
-    if (10 * times->blocked[BLOCKED_CHILD] < 9 * times->wall)
+    if (times->blocked[BLOCKED_CHILD] < times->wall - times->wall / 10)
         return root->first;
     for (size_t i = 0; i < account->process_count; i++) {
         const struct cpu_process *process = &account->processes[i];
