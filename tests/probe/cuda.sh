@@ -18,8 +18,9 @@ cuda_everything() {
 }
 # XLA updates instantiated graphs, which fails if CUPTI records them as a whole.
 cuda_xla() {
-    cuda_record 0 plain 3 && seen '0 meta cuda.graphs: as a whole' &&
-        LD_PRELOAD=$scratch/lib/xla_cuda_plugin.so cuda_record 0 plain 3 && seen '0 meta cuda.graphs: by node'
+    cuda_record 0 plain 3 && seen '0 meta cuda.graphs: as a whole' || return 1
+    [ -z "${SAN:-}" ] || cannot "a sanitizer's runtime comes first" || return 1
+    LD_PRELOAD=$scratch/lib/xla_cuda_plugin.so cuda_record 0 plain 3 && seen '0 meta cuda.graphs: by node'
 }
 cuda_example() {
     RIDGE_CUPTI=$scratch/lib/libcuda.so.1 LD_LIBRARY_PATH=$scratch/lib target=launches record -c 0 1000 &&
