@@ -226,16 +226,3 @@ TEST(the_parts_of_a_span_of_years_have_ends) {
         done(&one);
     }
 }
-
-/* Nine tenths of such a time are found without an overflow, which the sanitizers would report. */
-TEST(the_main_thread_of_a_damaged_file_may_live_for_decades) {
-    struct build build;
-    struct accounted one;
-    build_begin(&build);
-    build_state(&build, 0, STATE_RUNNING, 0, (int64_t)1 << 60);
-    build_state(&build, 1, STATE_RUNNING, 0, 1);
-    if (!account_of(&build, NULL, &one))
-        return;
-    CHECK_INT(one.cpu.threads[0].times.wall, (int64_t)1 << 60);
-    done(&one);
-}
