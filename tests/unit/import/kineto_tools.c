@@ -308,6 +308,36 @@ TEST(a_local_id_of_an_asynchronous_range_belongs_to_its_process) {
     trace_close(trace);
 }
 
+TEST(the_json_of_rocprof_1_has_calls_kernels_and_copies_in_processes) {
+    struct trace *trace = import(
+        "{ \"traceEvents\":[{}\n"
+        ",{\"args\":{\"name\":\"CPU HIP "
+        "API\"},\"ph\":\"M\",\"pid\":2,\"name\":\"process_name\"}\n"
+        ",{\"args\":{\"name\":\"COPY\"},\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\"}\n"
+        ",{\"args\":{\"name\":\"GPU4\"},\"ph\":\"M\",\"pid\":10,\"name\":\"process_name\"}\n"
+        ",{\"ph\":\"X\",\"name\":\"CopyHostToDevice\",\"pid\":\"1\",\"tid\":\"0\",\"ts\":"
+        "\"46\","
+        "\"dur\":\"9\",\"args\":{\"BeginNs\":\"46251\",\"EndNs\":\"55698\",\"dev-id\":\"4\"}}\n"
+        ",{\"ph\":\"X\",\"name\":\"hipMemcpy\",\"pid\":\"2\",\"tid\":\"19\",\"ts\":\"40\","
+        "\"dur\":\"20\",\"args\":{\"BeginNs\":\"40000\",\"EndNs\":\"60001\"}}\n"
+        ",{\"ph\":\"X\",\"name\":\"vector_add(float*)\",\"pid\":\"10\",\"tid\":\"1\",\"ts\":"
+        "\"70\","
+        "\"dur\":\"3\",\"args\":{\"BeginNs\":\"99999999\",\"EndNs\":\"99999999\"}}]}");
+    REQUIRE(trace);
+    const struct columns_activity *a = &trace->activity;
+    REQUIRE(a->count == 2 && trace->call.count == 1 && trace->range.count == 0);
+    CHECK_INT(a->kind[0], ACTIVITY_COPY);
+    CHECK_INT(a->direction[0], COPY_HTOD);
+    CHECK_INT(a->start[0], 46251);
+    CHECK_INT(a->duration[0], 9447);
+    CHECK_INT(a->start[1], 70000); /* nanoseconds of another clock do not count */
+    CHECK_INT(a->duration[1], 3000);
+    CHECK(trace->queue.device[a->queue[0]] == trace->queue.device[a->queue[1]]);
+    CHECK_INT(trace->call.class[0], CALL_COPY);
+    CHECK(text_is(trace_meta(trace, META_SOURCE_TOOL), "rocprof (JSON)"));
+    trace_close(trace);
+}
+
 struct expected {
     const char *file;
     int64_t kernels, kernel_time, copies, copy_time, ops, op_time, annotations;
