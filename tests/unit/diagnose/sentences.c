@@ -23,7 +23,7 @@ TEST(copies_that_fill_the_link_are_a_share_of_the_time) {
     REQUIRE(played.ok);
     const struct finding *finding = find(&played.report.verdict, FINDING_EXPOSED_TRANSFERS);
     REQUIRE(finding);
-    CHECK(strstr(finding->summary, "Exposed copies fill 81.6 % of the time (1.54 GB at 16.7 GB/s) "
-                                   "and kernels 18.3 %: the link is the limit"));
+    const char *copies = strstr(finding->summary, "81.6 %");
+    CHECK(copies && strstr(copies, "1.54 GB at 16.7 GB/s") && strstr(copies, "18.3 %"));
     scene_finish(&played);
 }
