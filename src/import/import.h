@@ -45,7 +45,8 @@ struct importer {
 extern const struct importer import_kineto, import_nsys, import_xctrace, import_rpd, import_xplane,
     import_perfetto, import_perf_script, import_folded, import_speedscope, import_rocprof,
     import_rocpd, import_ncu_report, import_ncu_text, import_perf_data, import_torch_memory,
-    import_pstats, import_rocprof_json, import_proton, import_gecko, import_tracemalloc;
+    import_pstats, import_rocprof_json, import_proton, import_gecko, import_tracemalloc,
+    import_memray, import_austin;
 
 /* Opens a .ridge file in place, and any other trace through its importer and an unnamed temporary
  * file. */
