@@ -27,4 +27,11 @@ static inline int64_t clock_ticks_between(uint64_t from, uint64_t to, unsigned b
     return (int64_t)((to - from) << unused) >> unused;
 }
 
+/* Likewise, where about `expected` ticks lie between the two: the counter may have wrapped around
+ * any number of times. */
+static inline int64_t clock_ticks_about(uint64_t from, int64_t expected, uint64_t to,
+                                        unsigned bits) {
+    return expected + clock_ticks_between(from + (uint64_t)expected, to, bits);
+}
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "analysis/lines.h"
 #include "base/array.h"
+#include "base/min_max.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/remedies.h"
 #include "whatif/names.h"
@@ -131,6 +132,18 @@ static const struct range_group *main_operator(const struct diagnosis *diagnosis
                                                                                         : NULL;
 }
 
+/* Without operators: the range with the most host time. */
+static const struct range_group *main_range(const struct diagnosis *diagnosis) {
+    const struct ranges *ranges = diagnosis->source->ranges;
+    const struct range_group *top = NULL;
+    for (size_t i = 0; i < ranges->count; i++)
+        if (ranges->groups[i].category != RANGE_DEVICE &&
+            ranges->groups[i].category != RANGE_OVERHEAD &&
+            (!top || ranges->groups[i].host_self > top->host_self))
+            top = &ranges->groups[i];
+    return top && 20 * top->host_self >= MAX(diagnosis->verdict->time, 1) ? top : NULL;
+}
+
 static bool device_listed(const struct trace *trace) {
     for (size_t id = 1; id < trace->device.count; id++)
         if (trace->device.listed[id])
@@ -142,7 +155,8 @@ static void describe_operators(struct diagnosis *diagnosis, struct finding *find
                                const struct range_group *top) {
     struct text name = trace_text(diagnosis->trace, top->name);
     char time[FORMAT_SIZE];
-    finding_summary(diagnosis, finding, "Of the operators on the CPU, %.*s takes the most time: %s",
+    finding_summary(diagnosis, finding, "Of the %s, %.*s takes the most time: %s",
+                    top->category == RANGE_OP ? "operators on the CPU" : "recorded ranges",
                     TEXT_ARGS(name), format_duration(top->host_self, time));
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_RANGE, .name = top->name},
@@ -561,27 +575,33 @@ static void find_profile(struct diagnosis *diagnosis) {
     const struct samples *samples = diagnosis->source->samples;
     const struct range_group *top = main_operator(diagnosis);
     bool listed = device_listed(diagnosis->trace), sampled = samples->function_count > 0;
-    if ((!top && !sampled && (find_memory_alone(diagnosis) || find_heap_alone(diagnosis))) ||
-        (!top && !listed && !sampled))
+    if (!top && !sampled && (find_memory_alone(diagnosis) || find_heap_alone(diagnosis)))
+        return;
+    if (!top && !sampled)
+        top = main_range(diagnosis);
+    if (!top && !sampled)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_ON_CPU,
                                            listed && !sampled ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
     finding->decides = true;
     diagnose_set_text(diagnosis, &finding->headline, "%s",
                       listed ? "The machine has a GPU, but no GPU activity was recorded."
-                             : "This is a profile of the CPU only.");
+                      : top && top->category != RANGE_OP
+                          ? "The trace has ranges of the host and no device activity."
+                          : "This is a profile of the CPU only.");
     if (top)
         describe_operators(diagnosis, finding, top);
-    else if (sampled)
-        describe_samples(diagnosis, finding);
     else
-        finding_summary(diagnosis, finding, "No samples and no operators were recorded");
+        describe_samples(diagnosis, finding);
     if (listed)
         finding_cause(diagnosis, finding,
                       "The program does not use the GPU, or its GPU activity was not recorded.");
-    if (listed && top)
+    if (listed && top && top->category == RANGE_OP)
         finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
                     remedy_text(diagnosis->facts.framework, REMEDY_TO_DEVICE));
+    else if (top && top->category != RANGE_OP)
+        finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                    "See all ranges: ridge report --section ranges");
     else if (sampled)
         finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
                     "See the functions under CPU samples, or the flame graph of the HTML page");

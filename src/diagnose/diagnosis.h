@@ -24,6 +24,7 @@ struct diagnosis {
     const struct diagnose_source *whole; /* with all devices */
     struct trace *trace;
     struct facts facts;
+    struct outside outside;
     struct verdict *verdict;
     size_t findings_capacity, missing_capacity;
     bool predicted[CHANGE_COUNT]; /* alone[] is filled in */
@@ -44,6 +45,10 @@ diagnose_rule diagnose_compilation, diagnose_loading, diagnose_allocation, diagn
     diagnose_catalogue, diagnose_counters;
 /* Adds the first finding when no rule found anything significant: healthy or unknown. */
 void diagnose_healthy(struct diagnosis *diagnosis);
+/* Start-up or exit has most of the run, and no finding recovers a quarter of that. */
+bool starts_most_of_the_time(const struct diagnosis *diagnosis);
+/* Adds start-up or exit as the first finding. */
+void diagnose_startup(struct diagnosis *diagnosis);
 /* The judged device is a CPU. */
 bool judges_cpu(const struct diagnosis *diagnosis);
 /* Adds what worker processes do, if there are any, and a fix by it. */
@@ -76,6 +81,8 @@ struct prediction predict_changes(struct diagnosis *diagnosis, const struct chan
  * call. */
 struct finding *diagnose_add(struct diagnosis *diagnosis, enum finding_kind kind,
                              enum confidence confidence);
+/* Moves the finding that was added last to the front. */
+void diagnose_lead(struct diagnosis *diagnosis);
 void finding_finish(struct finding *finding);
 /* Adds a change to the prediction; at most four. */
 void finding_change(struct finding *finding, enum change_kind kind, struct text pattern,

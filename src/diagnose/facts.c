@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/min_max.h"
 #include "base/sort.h"
 #include "trace/writer.h"
 #include "whatif/names.h"
@@ -188,6 +189,15 @@ static uint32_t copy_of(const struct call_walk *walk, size_t call, size_t end) {
     return NO_ROW;
 }
 
+/* Time of the call before the device is done with what precedes the copy. */
+static int64_t time_before_copy(const struct model *model, size_t call, uint32_t copy) {
+    uint32_t device = model_activity_device(model, copy);
+    if (copy <= model->device_first[device])
+        return 0;
+    int64_t done = model_activity_end(model, copy - 1);
+    return MAX(MIN(done, model->trace->activity.start[copy]) - model->trace->call.start[call], 0);
+}
+
 static void walk_sync(struct call_walk *walk, size_t call, int64_t duration) {
     const struct trace *trace = walk->source->model->trace;
     uint32_t copy = walk->previous_copy;
@@ -196,7 +206,8 @@ static void walk_sync(struct call_walk *walk, size_t call, int64_t duration) {
         enum copy_class class = copy_class_of(trace, copy);
         bool to_host = trace->activity.direction[copy] == COPY_DTOH;
         purpose = class == COPIES_SCALAR && to_host ? SYNC_SCALAR : SYNC_COPY;
-        walk->facts->copies[class].call_time += duration;
+        walk->facts->copies[class].call_time +=
+            MAX(duration - time_before_copy(walk->source->model, call, copy), 0);
     }
     if (purpose == SYNC_SCALAR && walk->previous_waited) /* one wait, two calls */
         walk->facts->syncs[SYNC_SCALAR].time += duration;
@@ -215,7 +226,9 @@ static bool waits_for_value(const struct call_walk *walk, size_t call, uint32_t 
 
 static void walk_copy(struct call_walk *walk, size_t call, uint32_t copy, int64_t duration) {
     struct facts *facts = walk->facts;
-    facts->copies[copy_class_of(walk->source->model->trace, copy)].call_time += duration;
+    const struct model *model = walk->source->model;
+    facts->copies[copy_class_of(model->trace, copy)].call_time +=
+        MAX(duration - time_before_copy(model, call, copy), 0);
     walk->previous_waited = waits_for_value(walk, call, copy);
     if (walk->previous_waited)
         add_sync(facts, SYNC_SCALAR, (uint32_t)call, duration);
@@ -445,6 +458,8 @@ static bool count_recorded(const struct model *model, struct recorded *recorded,
             recorded->all_calls++;
         }
     }
+    for (size_t i = 0; i < trace->range.count; i++)
+        recorded->operators += trace->range.category[i] == RANGE_OP;
     name_trait_finish(&gpu_api);
     return true;
 }

@@ -79,6 +79,7 @@ struct recorded {
     uint64_t activities, kernels;
     uint64_t calls[CALL_CLASSES]; /* outermost calls of a GPU API */
     uint64_t all_calls;           /* their sum */
+    uint64_t operators;           /* ranges of a framework's operators */
 };
 
 /* Kernels that slow down during the run, as they do when a device lowers its clock. */
@@ -124,14 +125,35 @@ struct facts {
     struct recorded recorded;
 };
 
-/* The trace has GPU API calls but no kernels: what the device did is not known. */
+/* A part of the run without device activity, and what one thread does in it. */
+struct outside_part {
+    struct window window;
+    uint32_t thread; /* with the most time in calls; 0: no calls */
+    int64_t calls;   /* its time in calls */
+    int64_t named;   /* in the calls or the range of the name below */
+    uint32_t name;   /* string id of what has most of the part; 0: not known */
+    bool is_range;   /* the name of a range */
+};
+/* The run before the device's first activity and after its last; zero: not known. */
+struct outside {
+    int64_t run, device; /* lengths of the run and of the device's part of it */
+    struct outside_part before, after;
+};
+
+/* The trace has GPU API calls but no kernels: what the device did is not known. Operators that only
+ * query the device or wait for it ran on the CPU. */
 static inline bool kernels_are_missing(const struct facts *facts) {
     const struct recorded *recorded = &facts->recorded;
-    return recorded->kernels == 0 && (recorded->calls[CALL_LAUNCH] > 0 ||
-                                      (recorded->activities == 0 && recorded->all_calls > 0));
+    bool queries =
+        recorded->operators && recorded->calls[CALL_COPY] == 0 && recorded->calls[CALL_ALLOC] == 0;
+    return recorded->kernels == 0 &&
+           (recorded->calls[CALL_LAUNCH] > 0 ||
+            (recorded->activities == 0 && recorded->all_calls > 0 && !queries));
 }
 
 bool facts_find(const struct diagnose_source *source, struct facts *facts, struct status *status);
+bool outside_find(const struct diagnose_source *source, struct outside *outside,
+                  struct status *status);
 /* Of the first judged device; its grids must be loaded. */
 bool drift_find(const struct diagnose_source *source, struct drift *drift, struct status *status);
 

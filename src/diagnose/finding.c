@@ -258,6 +258,16 @@ struct finding *diagnose_add(struct diagnosis *diagnosis, enum finding_kind kind
     return finding;
 }
 
+void diagnose_lead(struct diagnosis *diagnosis) {
+    struct verdict *verdict = diagnosis->verdict;
+    if (diagnosis->failed || verdict->count == 0)
+        return;
+    struct finding last = verdict->findings[verdict->count - 1];
+    memmove(verdict->findings + 1, verdict->findings,
+            (verdict->count - 1) * sizeof *verdict->findings);
+    verdict->findings[0] = last;
+}
+
 void finding_finish(struct finding *finding) {
     for (size_t i = 0; i < finding->evidence_count; i++)
         memory_free(finding->evidence[i].words);

@@ -52,6 +52,7 @@
     X(NO_PROCESSOR, "no-processor", "Waiting for a processor")                                     \
     X(BLOCKED, "blocked", "Blocked threads")                                                       \
     X(HOST_MEMORY, "host-memory", "Growing host memory")                                           \
+    X(STARTUP, "startup", "Start-up and exit")                                                     \
     X(HEALTHY, "healthy", "Healthy")                                                               \
     X(UNDECIDED, "undecided", "Unknown")
 

@@ -30,8 +30,14 @@ static void find_small_grids(struct diagnosis *diagnosis) {
     bool replayed = finding_predict(diagnosis, finding);
     if (!replayed)
         finding->change_count = 0;
-    if (!replayed || finding->recoverable > saved)
+    /* pages that a kernel touches are copied while it runs; the replay leaves such copies in place
+     */
+    bool migrates = diagnosis->source->model->unmatched_lost > 0;
+    if (!replayed || finding->recoverable > saved ||
+        (migrates && 2 * finding->recoverable < saved)) {
+        finding->change_count = migrates ? 0 : finding->change_count;
         finding_estimate(diagnosis, finding, saved);
+    }
     short_kernel(diagnosis, kernels->small_grid_name, words);
     finding_summary(diagnosis, finding,
                     "%s of the kernel time is in long kernels with fewer blocks than half of the "

@@ -48,17 +48,28 @@ static bool has_remark(const struct verdict *verdict, enum finding_kind kind) {
     return false;
 }
 
-/* A whole run with fewer kernels is not judged. */
+/* A whole run with fewer kernels is not judged, unless they take most of its time. */
 enum { KERNELS_MIN = 8 };
 
 static bool too_few_kernels(const struct diagnosis *diagnosis) {
-    return diagnosis->facts.kernels.count < KERNELS_MIN && !diagnosis->source->narrowed &&
+    const struct kernel_facts *kernels = &diagnosis->facts.kernels;
+    return kernels->count < KERNELS_MIN && !diagnosis->source->narrowed &&
+           2 * kernels->total_time < diagnosis->verdict->time &&
            !diagnosis->source->model->no_timeline;
 }
 
 /* Judged time before the device's first activity and after its last. */
 static int64_t time_outside(const struct diagnosis *diagnosis) {
     return MAX(diagnosis->verdict->time - diagnosis->facts.window, 0);
+}
+
+/* Of that, what the first and the last calls explain. */
+static int64_t explained_outside(const struct diagnosis *diagnosis) {
+    const struct outside_part *before = &diagnosis->outside.before,
+                              *after = &diagnosis->outside.after;
+    int64_t explained = (before->name ? before->window.end - before->window.start : 0) +
+                        (after->name ? after->window.end - after->window.start : 0);
+    return diagnosis->source->step_count ? 0 : MIN(explained, time_outside(diagnosis));
 }
 
 /* In a run without steps: the longest gap if it has a third of the idle time; else NULL. */
@@ -85,7 +96,7 @@ bool has_dominant_gap(const struct diagnosis *diagnosis) {
 
 static bool undecided(const struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
-    int64_t outside = time_outside(diagnosis);
+    int64_t outside = time_outside(diagnosis) - explained_outside(diagnosis);
     return facts->kernels.count == 0 || too_few_kernels(diagnosis) ||
            (double)facts->idle + (double)facts->exposed_copy + (double)outside >
                IDLE_SHARE_MAX * (double)(facts->window + outside);
@@ -112,13 +123,28 @@ static void advise_recording(struct diagnosis *diagnosis, struct finding *findin
     finding_fix(diagnosis, finding, EFFORT_SETTING, NULL, "%s", words);
 }
 
+/* A recording that failed, or of another process. */
+static bool has_no_work(const struct trace *trace) {
+    if (trace->activity.count || trace->call.count || trace->sample.count || trace->memory.count)
+        return false;
+    for (size_t i = 0; i < trace->range.count; i++)
+        if (trace->range.category[i] != RANGE_OVERHEAD)
+            return false;
+    return true;
+}
+
 static void describe_undecided(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct gap *gap = dominant_gap(diagnosis);
     char part[FORMAT_SIZE], time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE];
     finding->kind = FINDING_UNDECIDED;
     finding->confidence = CONFIDENCE_LOW;
-    if (facts->recorded.kernels == 0)
+    if (has_no_work(diagnosis->trace))
+        diagnose_set_text(diagnosis, &finding->headline,
+                          "The trace does not contain anything that the program did.");
+    if (has_no_work(diagnosis->trace))
+        finding_summary(diagnosis, finding, "No kernel, API call, operator or sample was recorded");
+    else if (facts->recorded.kernels == 0)
         finding_summary(diagnosis, finding, "No kernel was recorded");
     else if (facts->kernels.count == 0)
         finding_summary(diagnosis, finding, "No kernel was recorded in this part of the run");
@@ -407,12 +433,7 @@ void diagnose_healthy(struct diagnosis *diagnosis) {
         describe_unknown_kernels(diagnosis, finding);
     else
         describe_healthy(diagnosis, finding);
-    if (diagnosis->failed || verdict->count == 0)
-        return;
-    struct finding first = verdict->findings[verdict->count - 1];
-    memmove(verdict->findings + 1, verdict->findings,
-            (verdict->count - 1) * sizeof *verdict->findings);
-    verdict->findings[0] = first;
+    diagnose_lead(diagnosis);
 }
 
 /* Recorder's notes about libraries of APIs that it did not record. Without any device activity,

@@ -62,6 +62,7 @@ static const struct {
     [FINDING_SPILLS] = {19, 0},
     [FINDING_STALLS] = {20, 0},
     [FINDING_IRREGULAR_STEPS] = {21, 0.08},
+    [FINDING_STARTUP] = {22, 0},
     [FINDING_UNDECIDED] = {22, 0},
     [FINDING_HEALTHY] = {23, 0},
 };
@@ -472,47 +473,40 @@ static void write_profiler_cost(struct diagnosis *diagnosis) {
         format_duration(per_step(diagnosis, verdict->time - verdict->profiler_time), time));
 }
 
-/* The innermost range with most of the time before `end`: what the host prepares. 0: none. */
-static uint32_t range_before(const struct model *model, int64_t end) {
-    const struct columns_range *range = &model->trace->range;
-    int64_t length = INT64_MAX;
-    uint32_t name = 0;
-    for (size_t i = 0; i < range->count; i++)
-        if (range->duration[i] < length && 2 * range->duration[i] > end - model->first &&
-            model_range_end(model, i) <= end) {
-            length = range->duration[i];
-            name = range->name[i];
-        }
-    return name;
+/* Appends " 12.3 ms passes before its first activity, most of it in NAME". */
+static void write_part(const struct diagnosis *diagnosis, const struct outside_part *part,
+                       const char *where, struct buffer *line) {
+    char time[FORMAT_SIZE], name[NAME_SIZE];
+    buffer_printf(line, " %s passes %s",
+                  format_duration(part->window.end - part->window.start, time), where);
+    if (part->name && 10 * (part->window.end - part->window.start) > diagnosis->outside.run)
+        buffer_printf(line, ", most of it in %s",
+                      short_name(trace_text(diagnosis->trace, part->name), name));
 }
 
-/* A run that is judged as a whole may have much time before the device's first activity or after
- * its last. The account, which begins and ends with the device's work, does not contain it. */
+/* A run may have much time before the device's first activity or after its last. The account, which
+ * begins and ends with the device's work, does not contain it. */
 static void write_outside(struct diagnosis *diagnosis) {
-    const struct diagnose_source *source = diagnosis->source;
-    const struct model *model = source->model;
+    const struct outside *outside = &diagnosis->outside;
     struct verdict *verdict = diagnosis->verdict;
-    struct window device;
-    char *caution = verdict->caution, time[FORMAT_SIZE], part[FORMAT_SIZE], name[NAME_SIZE];
-    if (source->narrowed || source->step_count || source->device_count != 1 ||
-        model->recordings > 1 || !model_device_window(model, source->devices[0].id, &device) ||
-        device.end - device.start > verdict->time / 5 * 4)
+    char *caution = verdict->caution, part[FORMAT_SIZE];
+    bool steps = diagnosis->source->step_count > 0;
+    if ((diagnosis->source->narrowed && !steps) || verdict->findings[0].kind == FINDING_STARTUP ||
+        outside->device > (steps ? outside->run / 2 : verdict->time / 5 * 4))
         return;
-    int64_t before = device.start - model->first, after = model->last - device.end;
-    if (before <= 0 && after <= 0)
+    bool before = outside->before.window.end > outside->before.window.start;
+    bool after = outside->after.window.end > outside->after.window.start;
+    if (!before && !after)
         return;
-    uint32_t range = range_before(model, device.start);
     struct buffer line = {0};
     buffer_printf(&line, "The device works in %s of the run only:",
-                  whole_percent(share_of(device.end - device.start, verdict->time), part));
-    if (before > 0)
-        buffer_printf(&line, " %s passes before its first activity", format_duration(before, time));
-    if (before > 0 && range)
-        buffer_printf(&line, ", most of it in %s",
-                      short_name(trace_text(diagnosis->trace, range), name));
-    if (after > 0)
-        buffer_printf(&line, "%s %s passes after its last", before > 0 ? ", and" : "",
-                      format_duration(after, time));
+                  whole_percent(share_of(outside->device, outside->run), part));
+    if (before)
+        write_part(diagnosis, &outside->before, "before its first activity", &line);
+    if (after) {
+        buffer_string(&line, before ? ", and" : "");
+        write_part(diagnosis, &outside->after, "after its last", &line);
+    }
     verdict->caution = NULL;
     diagnose_set_text(diagnosis, &verdict->caution, "%.*s.%s%s", TEXT_ARGS(buffer_as_text(&line)),
                       caution ? " " : "", caution ? caution : "");
@@ -604,7 +598,8 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
                                   .verdict = verdict,
                                   .status = status};
     memset(verdict, 0, sizeof *verdict);
-    if (!facts_find(&judged, &diagnosis.facts, status))
+    if (!facts_find(&judged, &diagnosis.facts, status) ||
+        !outside_find(&judged, &diagnosis.outside, status))
         return false;
     set_judged_part(&diagnosis);
     profiler_cost_find(&diagnosis);
@@ -614,8 +609,10 @@ bool diagnose(const struct diagnose_source *source, struct verdict *verdict,
     partition_findings(&diagnosis);
     promote_dominant(&diagnosis);
     drop_insignificant(verdict);
-    if (!diagnosis.failed &&
-        (verdict->count == 0 || verdict->findings[0].minor || has_dominant_gap(&diagnosis)))
+    if (!diagnosis.failed && starts_most_of_the_time(&diagnosis))
+        diagnose_startup(&diagnosis);
+    else if (!diagnosis.failed &&
+             (verdict->count == 0 || verdict->findings[0].minor || has_dominant_gap(&diagnosis)))
         diagnose_healthy(&diagnosis);
     diagnose_check_hints(&diagnosis);
     find_additional(&diagnosis);

@@ -303,15 +303,24 @@ static void write_rates(struct markdown *document, const struct copies *copies) 
     output_printf(document->output, "\n");
 }
 
-/* The memory bandwidth that kernels could reach. */
+/* Kernels reach less than the published peak. */
 static void write_roof(struct markdown *document, const struct report_device *device) {
     const struct limits *limits = document->report->limits;
     double rate = limits ? limits[device->id].of[DEVICE_LIMIT_MEMORY] : 0;
-    char text[FORMAT_SIZE];
-    if (rate > 0)
+    char text[FORMAT_SIZE], reached[FORMAT_SIZE];
+    if (rate <= 0)
+        return;
+    limits += device->id;
+    if (limits->source[DEVICE_LIMIT_MEMORY] == LIMIT_PUBLISHED)
+        markdown_line(document,
+                      "   - Memory bandwidth of the device: %s (published), of which kernels reach "
+                      "about %s",
+                      format_rate(limits_published_peak(limits, DEVICE_LIMIT_MEMORY), text),
+                      format_rate(rate, reached));
+    else
         markdown_line(document, "   - Memory bandwidth of the device: %s (%s)",
                       format_rate(rate, text),
-                      limit_source_name(limits[device->id].source[DEVICE_LIMIT_MEMORY]));
+                      limit_source_name(limits->source[DEVICE_LIMIT_MEMORY]));
 }
 
 static void write_memory_patterns(struct markdown *document, unsigned number,

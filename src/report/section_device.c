@@ -203,6 +203,16 @@ static bool launches_note(const void *source, struct buffer *line) {
     return launches->matched > 0;
 }
 
+/* How often does a step submit work that it could submit together? */
+static void write_launches_of_step(const struct report_source *of, struct buffer *line) {
+    const struct launches *launches = &of->device->launches;
+    size_t steps = of->report->verdict.count ? of->report->verdict.steps : 0;
+    if (steps)
+        buffer_printf(line, " Per step: launch calls %.3g, kernels %.3g.",
+                      (double)launches->calls / (double)steps,
+                      (double)launches->matched / (double)steps);
+}
+
 static bool launches_sentence(const void *source, size_t index, struct buffer *line) {
     const struct launches *launches = &((const struct report_source *)source)->device->launches;
     char a[FORMAT_SIZE], b[FORMAT_SIZE], c[FORMAT_SIZE];
@@ -233,9 +243,11 @@ static bool launches_sentence(const void *source, size_t index, struct buffer *l
                 wording_share((int64_t)launches->found_empty, (int64_t)launches->depth_count), b));
         return true;
     case 3:
-        if (launches->graph_kernels)
+        if (launches->graph_kernels) {
             buffer_printf(line, "%s kernels were launched by calls that launch more than one.",
                           format_count(launches->graph_kernels, a));
+            write_launches_of_step(source, line);
+        }
         return launches->graph_kernels > 0;
     default:
         return false;

@@ -77,8 +77,10 @@ static void calibrate_call(struct replay *replay, size_t i, const int64_t *costs
     int64_t cost = costs[replay->trace->call.name[i]];
     double limit = synchronize_limit(replay, awaited);
     replay->awaits.lag[last] = lag;
-    if (replay->blocks[i]) /* its own part, before and after the wait */
+    if (replay->blocks[i] && replay->bound[awaited] == BOUND_BY_LAUNCH)
         cost = duration - MIN(duration, replay->duration[awaited]);
+    else if (replay->blocks[i]) /* its own part, before and after it waits for the device */
+        cost = MAX(replay->launch_lag[awaited], 0) + MAX(lag, 0);
     else if (cost < 0)
         cost = limit > 0 && limit < 1e9 ? (int64_t)limit : MAX(lag, 0);
     replay->call_cost[i] = MIN(duration, cost);

@@ -135,8 +135,94 @@ static void packed(void) {
     printf("count buffers %lu\n", count);
 }
 
+/* A wait by event, as MLX's: the host waits for a value that a command buffer signals. */
+static void events(void) {
+    for (unsigned long i = 0; i < count; i++) {
+        void *pool = objc_autoreleasePoolPush();
+        id event = GET(id, device, "newSharedEvent");
+        id buffer = GET(id, queue, "commandBufferWithUnretainedReferences");
+        id encoder = SEND(id, (id, SEL, uint64_t), buffer,
+                          SEL("computeCommandEncoderWithDispatchType:"), (uint64_t)1);
+        dispatch(encoder, triple, 4);
+        GET(void, encoder, "endEncoding");
+        SEND(void, (id, SEL, id, uint64_t), buffer, SEL("encodeSignalEvent:value:"), event, i + 1);
+        if (i == 0) /* a call that does not wait */
+            printf("signaled %d\n", SEND(bool, (id, SEL, uint64_t, uint64_t), event,
+                                         SEL("waitUntilSignaledValue:timeoutMS:"), 1, 0));
+        GET(void, buffer, "commit");
+        if (!SEND(bool, (id, SEL, uint64_t, uint64_t), event,
+                  SEL("waitUntilSignaledValue:timeoutMS:"), i + 1, UINT64_MAX))
+            printf("not signaled\n");
+        GET(void, event, "release");
+        objc_autoreleasePoolPop(pool);
+    }
+    printf("count triple %lu\n", count);
+}
+
+/* The other methods that create or run something. */
+static void variants(void) {
+    void *pool = objc_autoreleasePoolPush();
+    id no_error = NULL, other_queue, heap, texture, bytes, library, function, descriptor;
+    other_queue = SEND(id, (id, SEL, id), device, SEL("newCommandQueueWithDescriptor:"), (id)NULL);
+    heap = SEND(id, (id, SEL, id), device, SEL("newHeapWithDescriptor:"), (id)NULL);
+    texture = SEND(id, (id, SEL, id), device, SEL("newTextureWithDescriptor:"), (id)NULL);
+    bytes = SEND(id, (id, SEL, const void *, uint64_t, uint64_t), device,
+                 SEL("newBufferWithBytes:length:options:"), "eight ch", (uint64_t)8, (uint64_t)0);
+    library = SEND(id, (id, SEL, id, id, id *), device, SEL("newLibraryWithSource:options:error:"),
+                   standin_string("kernel"), (id)NULL, (id *)NULL);
+    function =
+        SEND(id, (id, SEL, id), library, SEL("newFunctionWithName:"), standin_string("half"));
+    descriptor = GET(id, GET(id, objc_getClass("MTLComputePipelineDescriptor"), "alloc"), "init");
+    SEND(void, (id, SEL, id), descriptor, SEL("setComputeFunction:"), function);
+    id pipelines[] = {SEND(id, (id, SEL, id, uint64_t, id *, id *), device,
+                           SEL("newComputePipelineStateWithFunction:options:reflection:error:"),
+                           function, (uint64_t)0, (id *)NULL, &no_error),
+                      SEND(id, (id, SEL, id, uint64_t, id *, id *), device,
+                           SEL("newComputePipelineStateWithDescriptor:options:reflection:error:"),
+                           descriptor, (uint64_t)0, (id *)NULL, &no_error)};
+    for (unsigned i = 0; i < 2; i++) {
+        id buffer =
+            SEND(id, (id, SEL, id), other_queue, SEL("commandBufferWithDescriptor:"), (id)NULL);
+        encode(buffer, pipelines[i], 1);
+        id encoder = GET(id, buffer, "computeCommandEncoder");
+        SEND(void, (id, SEL, id), encoder, SEL("setComputePipelineState:"), add_one);
+        SEND(void, (id, SEL, struct size, struct size), encoder,
+             SEL("dispatchThreads:threadsPerThreadgroup:"), (struct size){100, 1, 1},
+             (struct size){64, 1, 1});
+        GET(void, encoder, "endEncoding");
+        encoder = GET(id, buffer, "computeCommandEncoder");
+        SEND(void, (id, SEL, id), encoder, SEL("setComputePipelineState:"), triple);
+        SEND(void, (id, SEL, id, uint64_t, struct size), encoder,
+             SEL("dispatchThreadgroupsWithIndirectBuffer:indirectBufferOffset:"
+                 "threadsPerThreadgroup:"),
+             memory, (uint64_t)0, (struct size){64, 1, 1});
+        GET(void, encoder, "endEncoding");
+        encoder = GET(id, buffer, "computeCommandEncoder");
+        SEND(void, (id, SEL, id, struct range), encoder, SEL("executeCommandsInBuffer:withRange:"),
+             memory, (struct range){0, 3});
+        SEND(void, (id, SEL, id, id, uint64_t), encoder,
+             SEL("executeCommandsInBuffer:indirectBuffer:indirectBufferOffset:"), memory, other,
+             (uint64_t)0);
+        GET(void, encoder, "endEncoding");
+        encoder = GET(id, buffer, "blitCommandEncoder");
+        SEND(void, (id, SEL, id, struct range, uint8_t), encoder, SEL("fillBuffer:range:value:"),
+             memory, (struct range){0, 128}, (uint8_t)7);
+        GET(void, encoder, "endEncoding");
+        GET(void, buffer, "commit");
+        GET(void, buffer, "waitUntilScheduled");
+        GET(void, buffer, "waitUntilCompleted");
+        GET(void, pipelines[i], "release");
+    }
+    id objects[] = {descriptor, function, library, bytes, texture, heap, other_queue};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        GET(void, objects[i], "release");
+    objc_autoreleasePoolPop(pool);
+    printf("count half 2\ncount triple 2\ncount add_one 2\n");
+}
+
 /* An encoder of the program's own pass descriptor, and one that does nothing. */
 static void passes(void) {
+    unsigned long foreign = 0;
     for (unsigned long i = 0; i < count; i++) {
         void *pool = objc_autoreleasePoolPush();
         id buffer = GET(id, queue, "commandBuffer");
@@ -146,12 +232,16 @@ static void passes(void) {
         dispatch(encoder, triple, 2);
         SEND(void, (id, SEL, id), encoder, SEL("setLabel:"), standin_string("forward"));
         GET(void, encoder, "endEncoding");
+        id attachments = GET(id, pass, "sampleBufferAttachments");
+        id first = SEND(id, (id, SEL, uint64_t), attachments, SEL("objectAtIndexedSubscript:"),
+                        (uint64_t)0);
+        foreign += GET(id, first, "sampleBuffer") != NULL;
         GET(void, pass, "release");
         GET(void, GET(id, buffer, "computeCommandEncoder"), "endEncoding");
         finish(buffer);
         objc_autoreleasePoolPop(pool);
     }
-    printf("count triple %lu\n", count);
+    printf("count triple %lu\nsample buffers in the program's descriptors: %lu\n", count, foreign);
 }
 
 static void render(id buffer, const char *label) {
@@ -295,6 +385,8 @@ static void exited(void) {
     for (unsigned i = 0; i < 50; i++) {
         id buffer = GET(id, queue, "commandBuffer");
         encode(buffer, triple, 1);
+        if (i == 25)
+            SEND(void, (id, SEL, id), buffer, SEL("setLabel:"), standin_string("stuck"));
         GET(void, buffer, "commit");
     }
     (void)pool;
@@ -315,11 +407,12 @@ int main(int argc, char **argv) {
         const char *name;
         void (*run)(void);
     } scenarios[] = {
-        {"steps", steps},     {"packed", packed},       {"passes", passes},
-        {"many", many},       {"crowded", crowded},     {"uncommitted", uncommitted},
-        {"threads", threads}, {"signposts", signposts}, {"forked", forked},
-        {"killed", killed},   {"exited", exited},       {"all-devices", all_devices},
-        {"renders", renders}, {"metal4", metal4},
+        {"steps", steps},       {"packed", packed},       {"passes", passes},
+        {"many", many},         {"crowded", crowded},     {"uncommitted", uncommitted},
+        {"threads", threads},   {"signposts", signposts}, {"forked", forked},
+        {"killed", killed},     {"exited", exited},       {"all-devices", all_devices},
+        {"renders", renders},   {"metal4", metal4},       {"events", events},
+        {"variants", variants},
     };
     if (argc > 2)
         count = strtoul(argv[2], NULL, 10);

@@ -9,6 +9,9 @@
  *   ticks         GPU timestamps count 41.67 ns           zerotimes      GPU times are zero
  *   late          handlers run 30 ms after the end        fails          every fifth buffer fails
  *   slowclock     the clocks are read in 100 us, at its start or end
+ *   shallow       copies of pass descriptors share their attachments
+ *   othertypes    a method has other types than documented
+ *   reuse         an object gets the memory of one that is gone
  *   leaks         at exit, print the number of objects that are alive
  */
 #define _GNU_SOURCE
@@ -129,13 +132,6 @@ const char *method_getTypeEncoding(struct method *method) {
     return method->types;
 }
 
-unsigned method_getNumberOfArguments(struct method *method) {
-    unsigned count = 2;
-    for (const char *at = method->name; *at; at++)
-        count += *at == ':';
-    return count;
-}
-
 IMP class_replaceMethod(Class class, SEL selector, IMP imp, const char *types) {
     if (!types || !imp)
         stop("class_replaceMethod without an implementation or types:", selector);
@@ -150,8 +146,52 @@ IMP class_replaceMethod(Class class, SEL selector, IMP imp, const char *types) {
     return before;
 }
 
-static void define(Class class, const char *name, void *imp) {
-    class_replaceMethod(class, sel_registerName(name), (IMP)imp, "@@:");
+/* The encoding of a method as the compiler writes it: types with the offsets of the parameters. */
+static const char *encode(const char *types, char *text) {
+    static const struct {
+        char letter;
+        const char *type;
+        unsigned size;
+    } known[] = {
+        {'@', "@", 8},
+        {'v', "v", 0},
+        {'Q', "Q", 8},
+        {'B', "B", 4},
+        {'C', "C", 4},
+        {'d', "d", 8},
+        {'^', "^@", 8},
+        {'*', "r*", 8},
+        {':', ":", 8},
+        {'S', "{?=QQQ}", 24},
+        {'R', "{_NSRange=QQ}", 16},
+    };
+    char all[32], parameters[256] = "";
+    unsigned offset = 0;
+    const char *result = NULL;
+    snprintf(all, sizeof all, "%c@:%s", *types, types + 1);
+    for (const char *at = all; *at; at++) {
+        size_t i = 0;
+        while (i < sizeof known / sizeof *known && known[i].letter != *at)
+            i++;
+        if (i == sizeof known / sizeof *known)
+            stop("an unknown type:", types);
+        if (at == all) {
+            result = known[i].type;
+            continue;
+        }
+        sprintf(parameters + strlen(parameters), "%s%u", known[i].type, offset);
+        offset += known[i].size;
+    }
+    sprintf(text, "%s%u%s", result, offset, parameters);
+    return text;
+}
+
+/* `types`: of the result and the parameters, as Apple documents them. */
+static void define(Class class, const char *name, const char *types, void *imp) {
+    char text[300];
+    bool is_other = has_word("othertypes") && strncmp(name, "dispatchThreads:", 16) == 0;
+    class_replaceMethod(class, sel_registerName(name), (IMP)imp,
+                        strdup(encode(is_other ? "v@@" : types, text)));
 }
 
 IMP objc_msg_lookup(id object, SEL selector) {
@@ -193,8 +233,30 @@ static void (*volatile message)(void) = objc_msgSend;
 
 /* ---- Objects ----------------------------------------------------------------------------- */
 
+/* Of objects that are gone, with STANDIN=reuse. */
+static struct {
+    id objects[4096];
+    unsigned count;
+} gone;
+
+static id take_gone(Class class) {
+    id found = NULL;
+    pthread_mutex_lock(&runtime);
+    for (unsigned i = gone.count; i > 0 && !found; i--)
+        if (gone.objects[i - 1]->isa == class) {
+            found = gone.objects[i - 1];
+            gone.objects[i - 1] = gone.objects[--gone.count];
+        }
+    pthread_mutex_unlock(&runtime);
+    if (found)
+        memset(found, 0, class->size);
+    return found;
+}
+
 static id make(Class class) {
-    id object = calloc(1, class->size);
+    id object = has_word("reuse") ? take_gone(class) : NULL;
+    if (!object)
+        object = calloc(1, class->size);
     *object = (struct object){.isa = class, .magic = ALIVE, .retained = 1};
     alive++;
     return object;
@@ -220,6 +282,10 @@ static void dealloc(id self, SEL selector) {
     (void)selector;
     self->magic = GONE;
     alive--;
+    pthread_mutex_lock(&runtime);
+    if (has_word("reuse") && gone.count < sizeof gone.objects / sizeof *gone.objects)
+        gone.objects[gone.count++] = self;
+    pthread_mutex_unlock(&runtime);
 }
 
 static id allocate(Class self, SEL selector) {
@@ -312,7 +378,8 @@ enum { NOT_ENQUEUED, ENQUEUED, COMMITTED, SCHEDULED, COMPLETED, FAILED };
 
 static Class Device, Queue, BaseBuffer, Buffer, Encoder, BlitEncoder, Pipeline, Library, Function,
     MemoryBuffer, CounterSet, SampleBuffer, SampleDescriptor, PassDescriptor, BlitPassDescriptor,
-    RenderPassDescriptor, RenderEncoder, Queue4, Attachments;
+    RenderPassDescriptor, RenderEncoder, Queue4, Attachments, SharedEvent, PipelineDescriptor, Heap,
+    Texture;
 
 struct labeled {
     struct object object;
@@ -329,6 +396,11 @@ struct memory {
 struct sample_buffer {
     struct object object;
     uint64_t samples[SAMPLES_MAX];
+    struct encoder *writers[SAMPLES_MAX]; /* that have not run yet */
+};
+struct event {
+    struct object object;
+    uint64_t value;
 };
 struct attachments {
     struct object object;
@@ -363,10 +435,18 @@ struct buffer {
     struct encoder *encoders[ENCODERS];
     unsigned encoder_count, handler_count;
     struct block *handlers[HANDLERS];
+    struct event *signaled;
+    uint64_t signal;
     double start, end;
     uint64_t status;
     bool done;
 };
+
+static void clear_writer(struct encoder *encoder) {
+    if (encoder->sample_buffer)
+        encoder->sample_buffer->writers[encoder->start] = NULL;
+    encoder->sample_buffer = NULL;
+}
 
 static pthread_mutex_t gpu = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -421,9 +501,24 @@ static id new_queue(id self, SEL selector) {
                 sel_registerName("newCommandQueueWithMaxCommandBufferCount:"), (uint64_t)64);
 }
 
+static id new_queue_descriptor(id self, SEL selector, id descriptor) {
+    (void)self, (void)selector, (void)descriptor;
+    return make(Queue);
+}
+
 static id new_queue4(id self, SEL selector) {
     (void)self, (void)selector;
     return make(Queue4);
+}
+static id new_queue4_descriptor(id self, SEL selector, id descriptor, id *error) {
+    (void)self, (void)selector, (void)descriptor;
+    *error = NULL;
+    return make(Queue4);
+}
+
+static id new_event(id self, SEL selector) {
+    (void)self, (void)selector;
+    return make(SharedEvent);
 }
 
 static id new_library(id self, SEL selector, struct string *source, id options, id *error) {
@@ -449,11 +544,56 @@ static id new_pipeline(id self, SEL selector, struct pipeline *function, id *err
     return function ? make(Pipeline) : NULL;
 }
 
+static id new_pipeline_options(id self, SEL selector, struct pipeline *function, uint64_t options,
+                               id *reflection, id *error) {
+    (void)self, (void)selector, (void)reflection;
+    if (error)
+        *error = NULL;
+    return function && options == 0 ? make(Pipeline) : NULL;
+}
+static id pipeline_function(struct descriptor *self, SEL selector) {
+    (void)selector;
+    return self->set;
+}
+static id no_label(id self, SEL selector) {
+    (void)self, (void)selector;
+    return NULL;
+}
+static void set_function(struct descriptor *self, SEL selector, id function) {
+    (void)selector;
+    self->set = function;
+}
+
+static id new_heap(id self, SEL selector, struct memory *descriptor) {
+    (void)self, (void)selector, (void)descriptor;
+    struct memory *heap = (struct memory *)make(Heap);
+    heap->length = 1 << 20;
+    return &heap->object;
+}
+static id new_texture(id self, SEL selector, struct memory *descriptor) {
+    (void)self, (void)selector, (void)descriptor;
+    struct memory *texture = (struct memory *)make(Texture);
+    texture->length = 1 << 16;
+    return &texture->object;
+}
+static uint64_t memory_length(struct memory *self, SEL selector) {
+    (void)selector;
+    return self->length;
+}
+static uint64_t storage_private(struct memory *self, SEL selector) {
+    (void)self, (void)selector;
+    return 2;
+}
+
 static id new_memory(id self, SEL selector, uint64_t length, uint64_t options) {
     (void)self, (void)selector, (void)options;
     struct memory *memory = (struct memory *)make(MemoryBuffer);
     memory->length = length;
     return &memory->object;
+}
+static id new_memory_bytes(id self, SEL selector, const void *bytes, uint64_t length,
+                           uint64_t options) {
+    return bytes ? new_memory(self, selector, length, options) : NULL;
 }
 
 /* ---- Counters */
@@ -527,6 +667,10 @@ static id init_pass(struct descriptor *self, SEL selector) {
 }
 static id copy_pass(struct descriptor *self, SEL selector) {
     struct descriptor *copy = (struct descriptor *)make(self->object.isa);
+    if (has_word("shallow")) {
+        copy->attachments = (struct attachments *)retain(&self->attachments->object, selector);
+        return &copy->object;
+    }
     init_pass(copy, selector);
     copy->attachments->buffer = self->attachments->buffer;
     return &copy->object;
@@ -571,6 +715,10 @@ static id command_buffer(id self, SEL selector) {
     (void)self, (void)selector;
     return autorelease(make(Buffer));
 }
+static id command_buffer_descriptor(id self, SEL selector, id descriptor) {
+    (void)descriptor;
+    return command_buffer(self, selector);
+}
 
 static id make_encoder(struct buffer *buffer, Class class, struct descriptor *pass) {
     if (buffer->status >= COMMITTED || buffer->encoder_count == ENCODERS)
@@ -585,6 +733,9 @@ static id make_encoder(struct buffer *buffer, Class class, struct descriptor *pa
         encoder->end = pass->attachments->end;
         if (encoder->start >= SAMPLES_MAX || encoder->end >= SAMPLES_MAX)
             stop("a sample's index is too large", NULL);
+        if (encoder->sample_buffer->writers[encoder->start])
+            stop("two encoders write the same sample", NULL);
+        encoder->sample_buffer->writers[encoder->start] = encoder;
     }
     buffer->encoders[buffer->encoder_count++] = encoder;
     retain(&encoder->base.object, NULL);
@@ -633,6 +784,24 @@ static void dispatch(struct encoder *self, SEL selector, struct size groups, str
         stop("a dispatch without a pipeline, or after the end", NULL);
     self->commands += groups.width && threads.width;
 }
+static void dispatch_indirect(struct encoder *self, SEL selector, struct memory *arguments,
+                              uint64_t offset, struct size threads) {
+    (void)offset;
+    if (!arguments)
+        stop("an indirect dispatch without arguments", NULL);
+    dispatch(self, selector, threads, threads);
+}
+static void execute_commands(struct encoder *self, SEL selector, id commands, struct range range) {
+    (void)selector;
+    if (self->ended || !commands)
+        stop("commands are executed after the end", NULL);
+    self->commands += range.length;
+}
+static void execute_indirect(struct encoder *self, SEL selector, id commands, id range,
+                             uint64_t offset) {
+    (void)offset;
+    execute_commands(self, selector, range ? commands : NULL, (struct range){0, 1});
+}
 static void copy_memory(struct encoder *self, SEL selector, struct memory *from, uint64_t from_at,
                         struct memory *to, uint64_t to_at, uint64_t bytes) {
     (void)selector;
@@ -666,6 +835,23 @@ static void add_handler(struct buffer *self, SEL selector, struct block *block) 
     self->handlers[self->handler_count++] = copy;
 }
 
+static void encode_signal(struct buffer *self, SEL selector, struct event *event, uint64_t value) {
+    (void)selector;
+    if (self->status >= COMMITTED)
+        stop("a signal is added to a committed buffer", NULL);
+    self->signaled = event;
+    self->signal = value;
+}
+static bool wait_event(struct event *self, SEL selector, uint64_t value, uint64_t timeout) {
+    (void)selector;
+    pthread_mutex_lock(&gpu);
+    while (self->value < value && timeout)
+        pthread_cond_wait(&changed, &gpu);
+    bool is_signaled = self->value >= value;
+    pthread_mutex_unlock(&gpu);
+    return is_signaled;
+}
+
 static void pause_ns(int64_t time) {
     nanosleep(&(struct timespec){time / 1000000000, time % 1000000000}, NULL);
 }
@@ -673,6 +859,8 @@ static void pause_ns(int64_t time) {
 static void execute(struct buffer *buffer) {
     static unsigned number;
     int64_t start = now_ns();
+    if (strcmp(buffer->base.label, "stuck") == 0)
+        pause(); /* until the process ends */
     for (unsigned i = 0; i < buffer->encoder_count; i++) {
         struct encoder *encoder = buffer->encoders[i];
         int64_t begin = now_ns();
@@ -681,6 +869,7 @@ static void execute(struct buffer *buffer) {
             encoder->sample_buffer->samples[encoder->start] = gpu_time(begin);
             encoder->sample_buffer->samples[encoder->end] = gpu_time(now_ns());
         }
+        clear_writer(encoder);
     }
     if (!has_word("zerotimes")) {
         buffer->start = (double)start / 1e9;
@@ -707,9 +896,11 @@ static void *work(void *unused) {
             last_buffer = NULL;
         pthread_mutex_unlock(&gpu);
         execute(buffer);
-        release(&buffer->base.object, NULL); /* its memory stays */
         pthread_mutex_lock(&gpu);
         buffer->done = true;
+        if (buffer->signaled)
+            buffer->signaled->value = buffer->signal;
+        release(&buffer->base.object, NULL);
         pthread_cond_broadcast(&changed);
         pthread_mutex_unlock(&gpu);
     }
@@ -769,8 +960,10 @@ static uint64_t buffer_status(struct buffer *self, SEL selector) {
     return self->status;
 }
 static void dealloc_buffer(struct buffer *self, SEL selector) {
-    for (unsigned i = 0; i < self->encoder_count; i++)
+    for (unsigned i = 0; i < self->encoder_count; i++) {
+        clear_writer(self->encoders[i]);
         release(&self->encoders[i]->base.object, selector);
+    }
     dealloc(&self->base.object, selector);
 }
 
@@ -795,17 +988,17 @@ __attribute__((destructor)) static void print_leaks(void) {
 
 struct row {
     Class *class;
-    const char *selector;
+    const char *selector, *types;
     void *imp;
 };
 
 __attribute__((constructor)) static void make_classes(void) {
     NSObject = new_class("NSObject", NULL, sizeof(struct object));
-    define(NSObject->isa, "alloc", allocate);
-    define(NSObject, "init", init);
-    define(NSObject, "retain", retain);
-    define(NSObject, "release", release);
-    define(NSObject, "dealloc", dealloc);
+    define(NSObject->isa, "alloc", "@", allocate);
+    define(NSObject, "init", "@", init);
+    define(NSObject, "retain", "@", retain);
+    define(NSObject, "release", "v", release);
+    define(NSObject, "dealloc", "v", dealloc);
     NSString = new_class("NSString", NSObject, sizeof(struct string));
     NSArray = new_class("NSArray", NSObject, sizeof(struct array));
     NSData = new_class("NSData", NSObject, sizeof(struct data));
@@ -830,83 +1023,118 @@ __attribute__((constructor)) static void make_classes(void) {
     PassDescriptor = new_class("MTLComputePassDescriptor", NSObject, sizeof(struct descriptor));
     BlitPassDescriptor = new_class("MTLBlitPassDescriptor", NSObject, sizeof(struct descriptor));
     Attachments = new_class("StandinAttachments", NSObject, sizeof(struct attachments));
+    SharedEvent = new_class("StandinEvent", NSObject, sizeof(struct event));
+    PipelineDescriptor =
+        new_class("MTLComputePipelineDescriptor", NSObject, sizeof(struct descriptor));
+    Heap = new_class("StandinHeap", NSObject, sizeof(struct memory));
+    Texture = new_class("StandinTexture", NSObject, sizeof(struct memory));
     const struct row rows[] = {
-        {&NSString, "UTF8String", utf8},
-        {&NSArray, "count", array_count},
-        {&NSArray, "objectAtIndex:", array_at},
-        {&NSData, "length", data_length},
-        {&NSData, "bytes", data_bytes},
-        {&Device, "name", device_name},
-        {&Device, "recommendedMaxWorkingSetSize", working_set},
-        {&Device, "registryID", registry_id},
-        {&Device, "newCommandQueue", new_queue},
-        {&Device, "newCommandQueueWithMaxCommandBufferCount:", new_queue_count},
-        {&Device, "newLibraryWithSource:options:error:", new_library},
-        {&Device, "newComputePipelineStateWithFunction:error:", new_pipeline},
-        {&Device, "newBufferWithLength:options:", new_memory},
-        {&Device, "counterSets", counter_sets},
-        {&Device, "supportsCounterSampling:", supports},
-        {&Device, "sampleTimestamps:gpuTimestamp:", sample_timestamps},
-        {&Device, "newCounterSampleBufferWithDescriptor:error:", new_samples},
-        {&CounterSet, "name", set_name},
-        {&SampleDescriptor, "setCounterSet:", set_set},
-        {&SampleDescriptor, "setStorageMode:", set_storage},
-        {&SampleDescriptor, "setSampleCount:", set_count},
-        {&SampleBuffer, "resolveCounterRange:", resolve},
-        {&PassDescriptor, "init", init_pass},
-        {&PassDescriptor, "copy", copy_pass},
-        {&PassDescriptor, "dealloc", dealloc_pass},
-        {&PassDescriptor, "sampleBufferAttachments", pass_attachments},
-        {&PassDescriptor, "setDispatchType:", set_dispatch_type},
-        {&RenderPassDescriptor, "init", init_pass},
-        {&RenderPassDescriptor, "dealloc", dealloc_pass},
-        {&BlitPassDescriptor, "init", init_pass},
-        {&BlitPassDescriptor, "copy", copy_pass},
-        {&BlitPassDescriptor, "dealloc", dealloc_pass},
-        {&BlitPassDescriptor, "sampleBufferAttachments", pass_attachments},
-        {&Attachments, "objectAtIndexedSubscript:", attachment_at},
-        {&Attachments, "sampleBuffer", attachment_buffer},
-        {&Attachments, "setSampleBuffer:", set_samples},
-        {&Attachments, "setStartOfEncoderSampleIndex:", set_start},
-        {&Attachments, "setEndOfEncoderSampleIndex:", set_end},
-        {&Library, "newFunctionWithName:", new_function},
-        {&Function, "name", function_name},
-        {&Pipeline, "label", label_of},
-        {&Queue, "label", label_of},
-        {&Queue, "setLabel:", set_label},
-        {&Queue, "commandBuffer", command_buffer},
-        {&BaseBuffer, "commit", commit},
-        {&BaseBuffer, "waitUntilCompleted", base_wait},
-        {&Buffer, "waitUntilCompleted", wait_completed},
-        {&Buffer, "addCompletedHandler:", add_handler},
-        {&Buffer, "GPUStartTime", buffer_start},
-        {&Buffer, "GPUEndTime", buffer_end},
-        {&Buffer, "status", buffer_status},
-        {&Buffer, "label", label_of},
-        {&Buffer, "setLabel:", set_label},
-        {&Buffer, "dealloc", dealloc_buffer},
-        {&Buffer, "computeCommandEncoder", compute_encoder},
-        {&Buffer, "computeCommandEncoderWithDispatchType:", compute_encoder_type},
-        {&Buffer, "computeCommandEncoderWithDescriptor:", compute_encoder_pass},
-        {&Buffer, "blitCommandEncoder", blit_encoder},
-        {&Buffer, "blitCommandEncoderWithDescriptor:", blit_encoder_pass},
-        {&Buffer, "renderCommandEncoderWithDescriptor:", render_encoder_pass},
-        {&RenderEncoder, "label", label_of},
-        {&RenderEncoder, "setLabel:", set_label},
-        {&RenderEncoder, "drawPrimitives:vertexStart:vertexCount:", draw},
-        {&RenderEncoder, "endEncoding", end_encoding},
-        {&Device, "newMTL4CommandQueue", new_queue4},
-        {&Encoder, "label", label_of},
-        {&Encoder, "setLabel:", set_label},
-        {&Encoder, "setComputePipelineState:", set_pipeline},
-        {&Encoder, "dispatchThreadgroups:threadsPerThreadgroup:", dispatch},
-        {&Encoder, "dispatchThreads:threadsPerThreadgroup:", dispatch},
-        {&Encoder, "endEncoding", end_encoding},
-        {&BlitEncoder, "label", label_of},
-        {&BlitEncoder, "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:", copy_memory},
-        {&BlitEncoder, "fillBuffer:range:value:", fill},
-        {&BlitEncoder, "endEncoding", end_encoding},
+        {&NSString, "UTF8String", "*", utf8},
+        {&NSArray, "count", "Q", array_count},
+        {&NSArray, "objectAtIndex:", "@Q", array_at},
+        {&NSData, "length", "Q", data_length},
+        {&NSData, "bytes", "^", data_bytes},
+        {&Device, "name", "@", device_name},
+        {&Device, "recommendedMaxWorkingSetSize", "Q", working_set},
+        {&Device, "registryID", "Q", registry_id},
+        {&Device, "newCommandQueue", "@", new_queue},
+        {&Device, "newCommandQueueWithMaxCommandBufferCount:", "@Q", new_queue_count},
+        {&Device, "newLibraryWithSource:options:error:", "@@@^", new_library},
+        {&Device, "newComputePipelineStateWithFunction:error:", "@@^", new_pipeline},
+        {&Device, "newBufferWithLength:options:", "@QQ", new_memory},
+        {&Device, "counterSets", "@", counter_sets},
+        {&Device, "supportsCounterSampling:", "BQ", supports},
+        {&Device, "sampleTimestamps:gpuTimestamp:", "v^^", sample_timestamps},
+        {&Device, "newCounterSampleBufferWithDescriptor:error:", "@@^", new_samples},
+        {&CounterSet, "name", "@", set_name},
+        {&SampleDescriptor, "setCounterSet:", "v@", set_set},
+        {&SampleDescriptor, "setStorageMode:", "vQ", set_storage},
+        {&SampleDescriptor, "setSampleCount:", "vQ", set_count},
+        {&SampleBuffer, "resolveCounterRange:", "@R", resolve},
+        {&PassDescriptor, "init", "@", init_pass},
+        {&PassDescriptor, "copy", "@", copy_pass},
+        {&PassDescriptor, "dealloc", "v", dealloc_pass},
+        {&PassDescriptor, "sampleBufferAttachments", "@", pass_attachments},
+        {&PassDescriptor, "setDispatchType:", "vQ", set_dispatch_type},
+        {&RenderPassDescriptor, "init", "@", init_pass},
+        {&RenderPassDescriptor, "dealloc", "v", dealloc_pass},
+        {&BlitPassDescriptor, "init", "@", init_pass},
+        {&BlitPassDescriptor, "copy", "@", copy_pass},
+        {&BlitPassDescriptor, "dealloc", "v", dealloc_pass},
+        {&BlitPassDescriptor, "sampleBufferAttachments", "@", pass_attachments},
+        {&Attachments, "objectAtIndexedSubscript:", "@Q", attachment_at},
+        {&Attachments, "sampleBuffer", "@", attachment_buffer},
+        {&Attachments, "setSampleBuffer:", "v@", set_samples},
+        {&Attachments, "setStartOfEncoderSampleIndex:", "vQ", set_start},
+        {&Attachments, "setEndOfEncoderSampleIndex:", "vQ", set_end},
+        {&Library, "newFunctionWithName:", "@@", new_function},
+        {&Function, "name", "@", function_name},
+        {&Pipeline, "label", "@", label_of},
+        {&Queue, "label", "@", label_of},
+        {&Queue, "setLabel:", "v@", set_label},
+        {&Queue, "commandBuffer", "@", command_buffer},
+        {&BaseBuffer, "commit", "v", commit},
+        {&BaseBuffer, "waitUntilCompleted", "v", base_wait},
+        {&Buffer, "waitUntilCompleted", "v", wait_completed},
+        {&Buffer, "addCompletedHandler:", "v@", add_handler},
+        {&Buffer, "GPUStartTime", "d", buffer_start},
+        {&Buffer, "GPUEndTime", "d", buffer_end},
+        {&Buffer, "status", "Q", buffer_status},
+        {&Buffer, "label", "@", label_of},
+        {&Buffer, "setLabel:", "v@", set_label},
+        {&Buffer, "dealloc", "v", dealloc_buffer},
+        {&Buffer, "computeCommandEncoder", "@", compute_encoder},
+        {&Buffer, "computeCommandEncoderWithDispatchType:", "@Q", compute_encoder_type},
+        {&Buffer, "computeCommandEncoderWithDescriptor:", "@@", compute_encoder_pass},
+        {&Buffer, "blitCommandEncoder", "@", blit_encoder},
+        {&Buffer, "blitCommandEncoderWithDescriptor:", "@@", blit_encoder_pass},
+        {&Buffer, "renderCommandEncoderWithDescriptor:", "@@", render_encoder_pass},
+        {&RenderEncoder, "label", "@", label_of},
+        {&RenderEncoder, "setLabel:", "v@", set_label},
+        {&RenderEncoder, "drawPrimitives:vertexStart:vertexCount:", "vQQQ", draw},
+        {&RenderEncoder, "endEncoding", "v", end_encoding},
+        {&Device, "newMTL4CommandQueue", "@", new_queue4},
+        {&Encoder, "label", "@", label_of},
+        {&Encoder, "setLabel:", "v@", set_label},
+        {&Encoder, "setComputePipelineState:", "v@", set_pipeline},
+        {&Encoder, "dispatchThreadgroups:threadsPerThreadgroup:", "vSS", dispatch},
+        {&Encoder, "dispatchThreads:threadsPerThreadgroup:", "vSS", dispatch},
+        {&Encoder, "endEncoding", "v", end_encoding},
+        {&BlitEncoder, "label", "@", label_of},
+        {&BlitEncoder, "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:", "v@Q@QQ",
+         copy_memory},
+        {&BlitEncoder, "fillBuffer:range:value:", "v@RC", fill},
+        {&BlitEncoder, "endEncoding", "v", end_encoding},
+        {&Device, "newCommandQueueWithDescriptor:", "@@", new_queue_descriptor},
+        {&Device, "newMTL4CommandQueueWithDescriptor:error:", "@@^", new_queue4_descriptor},
+        {&Device, "newComputePipelineStateWithFunction:options:reflection:error:", "@@Q^^",
+         new_pipeline_options},
+        {&Device, "newComputePipelineStateWithDescriptor:options:reflection:error:", "@@Q^^",
+         new_pipeline_options},
+        {&Device, "newBufferWithBytes:length:options:", "@^QQ", new_memory_bytes},
+        {&Device, "newHeapWithDescriptor:", "@@", new_heap},
+        {&Device, "newTextureWithDescriptor:", "@@", new_texture},
+        {&Device, "newSharedEvent", "@", new_event},
+        {&SharedEvent, "waitUntilSignaledValue:timeoutMS:", "BQQ", wait_event},
+        {&PipelineDescriptor, "computeFunction", "@", pipeline_function},
+        {&PipelineDescriptor, "setComputeFunction:", "v@", set_function},
+        {&PipelineDescriptor, "label", "@", no_label},
+        {&Heap, "size", "Q", memory_length},
+        {&Heap, "storageMode", "Q", storage_private},
+        {&Texture, "allocatedSize", "Q", memory_length},
+        {&Texture, "storageMode", "Q", storage_private},
+        {&Queue, "commandBufferWithUnretainedReferences", "@", command_buffer},
+        {&Queue, "commandBufferWithDescriptor:", "@@", command_buffer_descriptor},
+        {&Buffer, "waitUntilScheduled", "v", base_wait},
+        {&Buffer, "encodeSignalEvent:value:", "v@Q", encode_signal},
+        {&Buffer, "parallelRenderCommandEncoderWithDescriptor:", "@@", render_encoder_pass},
+        {&Encoder,
+         "dispatchThreadgroupsWithIndirectBuffer:indirectBufferOffset:threadsPerThreadgroup:",
+         "v@QS", dispatch_indirect},
+        {&Encoder, "executeCommandsInBuffer:withRange:", "v@R", execute_commands},
+        {&Encoder, "executeCommandsInBuffer:indirectBuffer:indirectBufferOffset:", "v@@Q",
+         execute_indirect},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        define(*rows[i].class, rows[i].selector, rows[i].imp);
+        define(*rows[i].class, rows[i].selector, rows[i].types, rows[i].imp);
 }

@@ -224,7 +224,7 @@ class Build:
     def link(self, sources):
         switch = os.path.join(self.folder, "mutant.o")
         self.run([*self.compiler, *self.flags, "-c", "-o", switch, os.path.join(HERE, "mutant.c")])
-        self.run([*self.compiler, *self.leaks, "-o", os.path.join(self.folder, "ridge"), switch,
+        self.run([*self.compiler, "-o", os.path.join(self.folder, "ridge"), switch,
                   *self.objects("MUTANT_RIDGE", sources), *self.libraries])
         for name, variable in {"unit": "MUTANT_UNIT", "fuzz-driver": "MUTANT_FUZZ"}.items():
             self.run([*self.compiler, *(self.address or self.leaks), "-o", os.path.join(self.folder, name), switch,
@@ -319,7 +319,7 @@ class Suite:
         environment = {**self.environment, "TMPDIR": folder}
         if mutant:
             environment["RIDGE_MUTANT"] = mutant
-        # tests/probe sets limits of its own, and the address sanitizer reserves terabytes
+        # tests/probe sets limits of its own, and sanitizers reserve terabytes
         memory = "" if "probe" in test.name or test.sanitized else "-v 8000000"
         limits = f"ulimit -t {math.ceil(limit)} {memory} -f 600000 -c 0; exec \"$@\""
         process = subprocess.Popen(

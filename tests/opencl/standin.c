@@ -1,11 +1,14 @@
 /* A stand-in for libOpenCL.so.1: a loader with layers and a driver in one, for what real drivers do
- * not do on demand. Commands run inside the call that enqueues them. $STANDIN has words:
+ * not do on demand. Commands run inside the call that enqueues them; only their times may be later.
+ * $STANDIN has words:
  *
  *   refuse    queues with profiling are refused
  *   notimes   events have no times
  *   fails     the device fails every tenth command
  *   timer     clGetDeviceAndHostTimer() works; wrongtimer: it is of another clock than the events
  *   old       a driver of OpenCL 1.2
+ *   behind    a command takes 200 us and starts when the one before ends; calls are slow, the first
+ *             SLOW_AT_END at their end and the later ones at their beginning
  *   nolayers  a loader without layers
  *   leaks     prints the number of events that are never released
  */
@@ -42,8 +45,10 @@ struct _cl_kernel {
 struct _cl_mem {
     void *dispatch;
     size_t bytes;
-    void (*destroyed)(cl_mem, void *);
-    void *user;
+    struct destructor {
+        void (*call)(cl_mem, void *);
+        void *user;
+    } destructors[2];
     float data[1024];
 };
 struct _cl_command_queue {
@@ -61,6 +66,8 @@ static struct _cl_platform_id platform;
 static struct _cl_device_id device;
 static unsigned commands;
 static unsigned open_events;
+static cl_ulong last_end; /* of a device that is behind */
+enum { SLOW_AT_END = 1500, COMMAND_NS = 200000 };
 
 static bool has(const char *word) {
     const char *words = getenv("STANDIN");
@@ -71,6 +78,21 @@ static cl_ulong device_time(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (cl_ulong)now.tv_sec * 1000000000 + (cl_ulong)now.tv_nsec - 987654321;
+}
+
+static void pause_ns(cl_ulong ns) {
+    struct timespec pause = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    nanosleep(&pause, NULL);
+}
+
+static void be_slow(bool at_end) {
+    if (has("behind") && at_end == (commands <= SLOW_AT_END))
+        pause_ns(50000);
+}
+
+static void wait_for_device(void) {
+    for (cl_ulong now; (now = device_time()) < last_end;)
+        pause_ns(last_end - now);
 }
 
 static void *make(size_t bytes, cl_int *error) {
@@ -193,13 +215,16 @@ static cl_int driver_clGetMemObjectInfo(cl_mem memory, INFO_PARAMETERS) {
 }
 static cl_int driver_clSetMemObjectDestructorCallback(cl_mem memory, void (*call)(cl_mem, void *),
                                                       void *user) {
-    memory->destroyed = call;
-    memory->user = user;
+    unsigned at = memory->destructors[0].call != NULL;
+    if (memory->destructors[at].call)
+        return CL_OUT_OF_HOST_MEMORY;
+    memory->destructors[at] = (struct destructor){call, user};
     return CL_SUCCESS;
 }
 static cl_int driver_clReleaseMemObject(cl_mem memory) {
-    if (memory->destroyed)
-        memory->destroyed(memory, memory->user);
+    for (unsigned i = 2; i-- > 0;)
+        if (memory->destructors[i].call)
+            memory->destructors[i].call(memory, memory->destructors[i].user);
     free(memory);
     return CL_SUCCESS;
 }
@@ -255,7 +280,14 @@ static cl_int driver_clReleaseKernel(cl_kernel kernel) {
 
 /* The event of a command that ran from `queued` until now. */
 static cl_int complete(cl_command_queue queue, cl_ulong queued, cl_event *made) {
+    cl_ulong start = queued + 100, end = device_time();
     commands++;
+    if (end <= start) /* a copy of 4 KB may take less than 100 ns */
+        end = start + 1;
+    if (has("behind")) {
+        start = start > last_end ? start : last_end;
+        end = last_end = start + COMMAND_NS;
+    }
     if (!made)
         return CL_SUCCESS;
     cl_event event = make(sizeof *event, NULL);
@@ -263,10 +295,8 @@ static cl_int complete(cl_command_queue queue, cl_ulong queued, cl_event *made) 
     event->references = 1;
     event->status = has("fails") && commands % 10 == 0 ? -5 : CL_COMPLETE;
     event->queued = queued;
-    event->start = queued + 100;
-    event->end = device_time();
-    if (event->end <= event->start) /* a copy of 4 KB may take less than 100 ns */
-        event->end = event->start + 1;
+    event->start = start;
+    event->end = end;
     open_events++;
     *made = event;
     return CL_SUCCESS;
@@ -274,43 +304,54 @@ static cl_int complete(cl_command_queue queue, cl_ulong queued, cl_event *made) 
 static cl_int driver_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint a,
                                             const size_t *b, const size_t *c, const size_t *d,
                                             cl_uint e, const cl_event *f, cl_event *event) {
-    cl_ulong queued = device_time();
     (void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
+    be_slow(false);
+    cl_ulong queued = device_time();
     for (unsigned i = 0; i < 1024; i++)
         kernel->argument->data[i] =
             strcmp(kernel->name, "triple") == 0     ? kernel->argument->data[i] * 3
             : strcmp(kernel->name, "required") == 0 ? kernel->argument->data[i] + 2
                                                     : kernel->argument->data[i] + 1;
-    return complete(queue, queued, event);
+    cl_int result = complete(queue, queued, event);
+    be_slow(true);
+    return result;
 }
 static cl_int driver_clEnqueueReadBuffer(cl_command_queue queue, cl_mem memory, cl_bool a, size_t b,
                                          size_t bytes, void *host, cl_uint c, const cl_event *d,
                                          cl_event *event) {
     cl_ulong queued = device_time();
-    (void)a, (void)b, (void)c, (void)d;
+    (void)b, (void)c, (void)d;
     memcpy(host, memory->data, bytes);
-    return complete(queue, queued, event);
+    cl_int result = complete(queue, queued, event);
+    if (a)
+        wait_for_device();
+    return result;
 }
 static cl_int driver_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem memory, cl_bool a,
                                           size_t b, size_t bytes, const void *host, cl_uint c,
                                           const cl_event *d, cl_event *event) {
     cl_ulong queued = device_time();
-    (void)a, (void)b, (void)c, (void)d;
+    (void)b, (void)c, (void)d;
     memcpy(memory->data, host, bytes);
-    return complete(queue, queued, event);
+    cl_int result = complete(queue, queued, event);
+    if (a)
+        wait_for_device();
+    return result;
 }
 static cl_int driver_clFinish(cl_command_queue a) {
     (void)a;
+    wait_for_device();
     return CL_SUCCESS;
 }
 static cl_int driver_clGetEventInfo(cl_event event, INFO_PARAMETERS) {
+    static const cl_int running = 1;
     if (what == CL_EVENT_COMMAND_EXECUTION_STATUS)
-        return GIVE(event->status);
+        return device_time() < event->end ? GIVE(running) : GIVE(event->status);
     return what == CL_EVENT_COMMAND_QUEUE ? GIVE(event->queue) : CL_INVALID_VALUE;
 }
 static cl_int driver_clGetEventProfilingInfo(cl_event event, INFO_PARAMETERS) {
     if (has("notimes") || !(event->queue->properties & CL_QUEUE_PROFILING_ENABLE) ||
-        event->status < 0)
+        event->status < 0 || device_time() < event->end)
         return CL_PROFILING_INFO_NOT_AVAILABLE;
     if (what == CL_PROFILING_COMMAND_QUEUED)
         return GIVE(event->queued);

@@ -75,12 +75,42 @@ static void set_argument(cl_kernel kernel, cl_uint at, size_t bytes, const void 
           "clSetKernelArg");
 }
 
+static bool is_recorded(void) {
+    return getenv("RIDGE_SPOOL") != NULL;
+}
+
+static _Atomic unsigned buffers_created, buffers_destroyed;
+
+static void count_destroyed(cl_mem memory, void *nothing) {
+    (void)memory, (void)nothing;
+    buffers_destroyed++;
+}
+
 static cl_mem create_buffer(cl_context context, cl_bitfield flags, size_t bytes, void *host) {
     cl_int error = 0;
     cl_mem memory = CL(clCreateBuffer, cl_mem, cl_context, cl_bitfield, size_t, void *,
                        cl_int *)(context, flags, bytes, host, &error);
     check(error, "clCreateBuffer");
+    check(CL(clSetMemObjectDestructorCallback, cl_int, cl_mem, void (*)(cl_mem, void *),
+             void *)(memory, count_destroyed, NULL),
+          "clSetMemObjectDestructorCallback");
+    buffers_created++;
     return memory;
+}
+
+/* Long enough for the probe's reader to see what is complete: see tests/patient.sh. */
+static void give_time(unsigned ms) {
+    const char *patience = getenv("PATIENCE");
+    if (is_recorded())
+        usleep(1000 * ms * (unsigned)(patience ? atoi(patience) : 1));
+}
+
+/* A thread of the driver may have the last reference. It calls the probe after count_destroyed(),
+ * which was added later. */
+static void wait_for_destructors(void) {
+    for (unsigned i = 0; i < 60000 && buffers_destroyed < buffers_created; i++)
+        usleep(1000);
+    give_time(100);
 }
 
 static void find_device(struct setup *setup) {
@@ -129,6 +159,7 @@ static void tear_down(struct setup *setup) {
     CL(clReleaseKernel, cl_int, cl_kernel)(setup->spin);
     CL(clReleaseProgram, cl_int, cl_program)(setup->program);
     CL(clReleaseContext, cl_int, cl_context)(setup->context);
+    wait_for_destructors();
 }
 
 static cl_command_queue create_queue(const struct setup *setup, cl_bitfield properties) {
@@ -497,13 +528,6 @@ static void fork_after(unsigned count) {
 }
 
 static volatile int *volatile nowhere;
-
-/* Long enough for the probe's reader to see what is complete: see tests/patient.sh. */
-static void give_time(unsigned ms) {
-    const char *patience = getenv("PATIENCE");
-    if (getenv("RIDGE_SPOOL"))
-        usleep(1000 * ms * (unsigned)(patience ? atoi(patience) : 1));
-}
 
 /* Ends without waiting, in one of several ways. */
 static void abrupt(unsigned count, int how) {

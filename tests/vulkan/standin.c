@@ -6,7 +6,11 @@
  * ends the process with a message: a query that is copied before it is written, written before it
  * is reset, or reset on a transfer queue.
  *
- *   STANDIN=calibrated   the device has VK_EXT_calibrated_timestamps
+ *   STANDIN=WORDS        calibrated   the device has VK_EXT_calibrated_timestamps
+ *                        slowclock    it reads one clock 200 us after the other, and claims that
+ *                                     they are a tick apart
+ *                        reordered    the results of every second submission appear 10 ms after
+ *                                     those of the next
  *   STANDIN_FAIL=N       the probe's Nth request for an object or memory fails
  *   STANDIN_LOST=N       the device is lost at the program's Nth submission
  */
@@ -85,6 +89,15 @@ static int64_t now_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static bool has(const char *word) {
+    const char *words = getenv("STANDIN");
+    return words && strstr(words, word);
+}
+
+static void pause_ns(long ns) {
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 }
 
 static int64_t started;
@@ -318,13 +331,40 @@ static void write_timestamp(struct query *query) {
     query->ticks = ticks_at(now_ns());
 }
 
+/* Results of the probe that appear later. */
+static struct store {
+    void *to;
+    uint64_t value;
+    size_t bytes;
+} stores[4096];
+static size_t store_count;
+static bool is_delayed;
+
+static void store(void *to, uint64_t value, size_t bytes) {
+    if (is_delayed && store_count == sizeof stores / sizeof *stores)
+        die("too many results are delayed");
+    if (is_delayed)
+        stores[store_count++] = (struct store){to, value, bytes};
+    else if (bytes == sizeof(uint64_t))
+        __atomic_store_n((uint64_t *)to, value, __ATOMIC_RELAXED);
+    else
+        __atomic_store_n((uint32_t *)to, (uint32_t)value, __ATOMIC_RELEASE);
+}
+
+static void store_delayed(void) {
+    is_delayed = false;
+    for (size_t i = 0; i < store_count; i++)
+        store(stores[i].to, stores[i].value, stores[i].bytes);
+    store_count = 0;
+}
+
 static void copy_results(const struct command *command) {
     for (uint32_t i = 0; i < command->count; i++) {
         const struct query *query = &command->pool->queries[command->first + i];
         if (!query->written)
             die("a query is awaited that is never written");
-        uint64_t *to = (uint64_t *)(void *)(command->to->memory + command->offset) + i;
-        __atomic_store_n(to, query->ticks, __ATOMIC_RELAXED);
+        uint8_t *to = command->to->memory + command->offset + i * sizeof query->ticks;
+        store(to, query->ticks, sizeof query->ticks);
     }
 }
 
@@ -345,8 +385,7 @@ static void execute(const struct commands *commands) {
             break;
         case FILL:
             for (uint64_t k = 0; k + 4 <= command->bytes; k += 4)
-                __atomic_store_n((uint32_t *)(void *)(command->to->memory + command->offset + k),
-                                 command->value, __ATOMIC_RELEASE);
+                store(command->to->memory + command->offset + k, command->value, 4);
             break;
         case COPY:
             memcpy(command->to->memory, command->from->memory, command->bytes);
@@ -360,6 +399,18 @@ static void execute(const struct commands *commands) {
             break;
         }
     }
+}
+
+static void execute_probe(const struct commands *commands) {
+    static unsigned submissions;
+    bool is_second = submissions++ % 2;
+    is_delayed = !is_second;
+    execute(commands);
+    if (is_second) {
+        pause_ns(10000000);
+        store_delayed();
+    }
+    is_delayed = false;
 }
 
 static bool loses_device(void) {
@@ -382,21 +433,27 @@ static vk_result s_vkQueueSubmit(vk_queue queue, uint32_t count,
                 die("a command buffer without the loader's word");
             if (commands->family != ((struct queue *)queue)->family)
                 die("a command buffer of another family");
-            execute(commands);
+            if (commands->of_probe && !creating_device && has("reordered"))
+                execute_probe(commands);
+            else
+                execute(commands);
         }
     return after_submission();
 }
 static vk_result s_vkQueueWaitIdle(vk_queue queue) {
     (void)queue;
+    store_delayed();
     return after_submission();
 }
 static vk_result s_vkDeviceWaitIdle(vk_device device) {
     (void)device;
+    store_delayed();
     return after_submission();
 }
 static vk_result s_vkWaitForFences(vk_device device, uint32_t count, const vk_handle *fences,
                                    uint32_t all, uint64_t timeout) {
     (void)device, (void)count, (void)fences, (void)all, (void)timeout;
+    store_delayed();
     return after_submission();
 }
 static vk_result s_vkResetFences(vk_device device, uint32_t count, const vk_handle *fences) {
@@ -419,10 +476,18 @@ static vk_result s_vkGetQueryPoolResults(vk_device device, vk_handle pool, uint3
 static vk_result s_vkGetCalibratedTimestampsEXT(vk_device device, uint32_t count,
                                                 const struct vk_calibrated_timestamp_info *infos,
                                                 uint64_t *times, uint64_t *deviation) {
+    static unsigned readings;
+    int64_t now = now_ns(), later = now;
+    bool device_is_late = readings++ % 2;
     (void)device;
-    int64_t now = now_ns();
+    if (has("slowclock")) {
+        pause_ns(200000);
+        later = now_ns();
+    }
     for (uint32_t i = 0; i < count; i++)
-        times[i] = infos[i].timeDomain == VK_TIME_DOMAIN_DEVICE_EXT ? ticks_at(now) : (uint64_t)now;
+        times[i] = infos[i].timeDomain == VK_TIME_DOMAIN_DEVICE_EXT
+                       ? ticks_at(device_is_late ? later : now)
+                       : (uint64_t)(device_is_late ? now : later);
     *deviation = TICK_NS;
     return VK_SUCCESS;
 }
@@ -457,17 +522,13 @@ s_vkGetPhysicalDeviceMemoryProperties(vk_physical_device physical,
         .memoryHeapCount = 2,
         .memoryHeaps = {{(uint64_t)1 << 33, 1}, {(uint64_t)1 << 34, 0}}};
 }
-static bool is_calibrated(void) {
-    const char *options = getenv("STANDIN");
-    return options && strcmp(options, "calibrated") == 0;
-}
 static vk_result s_vkEnumerateDeviceExtensionProperties(vk_physical_device physical,
                                                         const char *layer, uint32_t *count,
                                                         struct vk_extension_properties *list) {
     (void)physical, (void)layer;
-    if (list && *count && is_calibrated())
+    if (list && *count && has("calibrated"))
         strcpy(list[0].extensionName, "VK_EXT_calibrated_timestamps");
-    *count = is_calibrated();
+    *count = has("calibrated");
     return VK_SUCCESS;
 }
 static vk_result s_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT(vk_physical_device physical,
@@ -495,7 +556,7 @@ static vk_result s_vkCreateDevice(vk_physical_device physical,
                                   vk_device *made) {
     struct device *device = calloc(1, sizeof *device);
     (void)physical, (void)allocator;
-    if (info->enabledExtensionCount > 0 && !is_calibrated())
+    if (info->enabledExtensionCount > 0 && !has("calibrated"))
         return EXTENSION_NOT_PRESENT;
     device->head.key = device;
     for (unsigned i = 0; i < 3; i++)

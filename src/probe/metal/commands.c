@@ -19,6 +19,7 @@ enum {
     BUCKETS = 1024,
     ALLOCATED_TOGETHER = 64,
     ENCODERS_MAX = 64, /* of a buffer; with more, it is one activity */
+    SIGNALS_MAX = 8,   /* of a buffer */
     PIPELINES = 16384,
 };
 enum { STATUS_ERROR = 5 }; /* MTLCommandBufferStatusError */
@@ -26,6 +27,7 @@ enum { STATUS_ERROR = 5 }; /* MTLCommandBufferStatusError */
 
 static const char no_times[] = "Metal: the driver has no times for some command buffers";
 static const char failed[] = "Metal: command buffers failed on the GPU: they have no times";
+static const char indirect_commands[] = "indirect commands";
 static const char at_exit[] = "Metal: the program ended while command buffers were running";
 
 struct size {
@@ -61,6 +63,11 @@ struct commands {
     bool is_committed;
     const char *label, *pipeline;
     struct work work; /* of encoders that are too many */
+    uint32_t signal_count;
+    struct signal {
+        objc_id event;
+        uint64_t value;
+    } signals[SIGNALS_MAX]; /* the last ones */
     struct encoder encoders[ENCODERS_MAX];
 };
 
@@ -460,18 +467,18 @@ static void add_handler(struct commands *buffer) {
 /* ---- Command buffers --------------------------------------------------------------------- */
 
 static objc_id buffer_created(objc_id queue, objc_id object) {
-    struct metal_queue *known = metal_find_queue(queue);
-    if (!object || !known || !metal_is_recording(clock_now()))
-        return object;
-    metal_install(METAL_BUFFER, object);
-    if (!metal_lock())
+    struct metal_queue *known = object ? metal_find_queue(queue) : NULL;
+    bool is_recorded = known && metal_is_recording(clock_now());
+    if (is_recorded)
+        metal_install(METAL_BUFFER, object);
+    if (!object || !metal_lock())
         return object;
     struct commands *buffer = find_buffer(object);
     if (buffer) { /* that one was never committed */
         free_slots(buffer);
         remove_buffer(buffer);
     }
-    buffer = take_buffer();
+    buffer = is_recorded ? take_buffer() : NULL;
     if (buffer) {
         struct commands **bucket = &buckets[place_of(object, BUCKETS)];
         memset(buffer, 0, offsetof(struct commands, encoders));
@@ -567,28 +574,35 @@ static void put_wait(const struct metal_call *call, struct metal_queue *queue, u
     probe_leave(thread);
 }
 
-static void wait_until(const char *name, objc_imp original, objc_id self, objc_sel selector) {
-    bool outermost = metal_enter();
-    struct metal_call call = outermost ? metal_call_begin() : (struct metal_call){0};
-    struct metal_queue *queue = NULL;
-    uint32_t launched = 0;
-    if (call.start && metal_lock()) {
-        struct commands *buffer = find_buffer(self);
-        if (buffer && buffer->is_committed) {
-            queue = buffer->queue;
-            launched = buffer->correlation;
-        }
-        metal_unlock();
-    }
-    METAL_ORIGINAL(void, (objc_id, objc_sel), original)(self, selector);
-    metal_call_end(&call, name, CALL_SYNC, 0);
-    if (queue)
-        put_wait(&call, queue, launched);
-    metal_leave();
+/* The command buffer that a call waits for. */
+struct awaited {
+    struct metal_queue *queue; /* NULL: none is known, or it is completed */
+    uint32_t launched;
+};
+
+static struct awaited awaited_buffer(const struct commands *buffer) {
+    return buffer && buffer->is_committed ? (struct awaited){buffer->queue, buffer->correlation}
+                                          : (struct awaited){0};
+}
+
+static void end_wait(const struct metal_call *call, const char *name, int result,
+                     struct awaited awaited) {
+    metal_call_end(call, name, CALL_SYNC, result);
+    if (awaited.queue)
+        put_wait(call, awaited.queue, awaited.launched);
 }
 
 static void wait_completed(objc_imp original, objc_id self, objc_sel selector) {
-    wait_until("waitUntilCompleted", original, self, selector);
+    bool outermost = metal_enter();
+    struct metal_call call = outermost ? metal_call_begin() : (struct metal_call){0};
+    struct awaited awaited = {0};
+    if (call.start && metal_lock()) {
+        awaited = awaited_buffer(find_buffer(self));
+        metal_unlock();
+    }
+    METAL_ORIGINAL(void, (objc_id, objc_sel), original)(self, selector);
+    end_wait(&call, "waitUntilCompleted", 0, awaited);
+    metal_leave();
 }
 METAL_HOOK(void, wait_completed, (objc_id self, objc_sel selector), (self, selector))
 
@@ -602,30 +616,83 @@ static void wait_scheduled(objc_imp original, objc_id self, objc_sel selector) {
 }
 METAL_HOOK(void, wait_scheduled, (objc_id self, objc_sel selector), (self, selector))
 
+static void signal_event(objc_imp original, objc_id self, objc_sel selector, objc_id event,
+                         uint64_t value) {
+    if (metal_enter() && metal_lock()) {
+        struct commands *buffer = find_buffer(self);
+        if (buffer && !buffer->is_committed)
+            buffer->signals[buffer->signal_count++ % SIGNALS_MAX] = (struct signal){event, value};
+        metal_unlock();
+    }
+    METAL_ORIGINAL(void, (objc_id, objc_sel, objc_id, uint64_t), original)
+    (self, selector, event, value);
+    metal_leave();
+}
+METAL_HOOK(void, signal_event, (objc_id self, objc_sel selector, objc_id event, uint64_t value),
+           (self, selector, event, value))
+
+/* With the lock. The committed buffer that gives an event a value, or the next higher one. */
+static const struct commands *find_signaler(objc_id event, uint64_t value) {
+    const struct commands *found = NULL;
+    uint64_t nearest = UINT64_MAX;
+    for (unsigned b = 0; b < BUCKETS; b++)
+        for (const struct commands *buffer = buckets[b]; buffer; buffer = buffer->next)
+            for (uint32_t i = 0; i < buffer->signal_count && i < SIGNALS_MAX; i++) {
+                const struct signal *signal = &buffer->signals[i];
+                if (!buffer->is_committed || signal->event != event || signal->value < value ||
+                    signal->value > nearest)
+                    continue;
+                nearest = signal->value;
+                found = buffer;
+            }
+    return found;
+}
+
+/* How MLX waits for the results of mx.eval(). */
+static bool wait_event(objc_imp original, objc_id self, objc_sel selector, uint64_t value,
+                       uint64_t timeout_ms) {
+    bool outermost = metal_enter();
+    struct metal_call call = outermost ? metal_call_begin() : (struct metal_call){0};
+    struct awaited awaited = {0};
+    if (call.start && metal_lock()) {
+        awaited = awaited_buffer(find_signaler(self, value));
+        metal_unlock();
+    }
+    bool is_signaled = METAL_ORIGINAL(bool, (objc_id, objc_sel, uint64_t, uint64_t),
+                                      original)(self, selector, value, timeout_ms);
+    end_wait(&call, "waitUntilSignaledValue", is_signaled ? 0 : -1, awaited);
+    metal_leave();
+    return is_signaled;
+}
+METAL_HOOK(bool, wait_event, (objc_id self, objc_sel selector, uint64_t value, uint64_t timeout_ms),
+           (self, selector, value, timeout_ms))
+
 /* ---- Encoders ---------------------------------------------------------------------------- */
 
-/* The device of a buffer that is being recorded; NULL: none. */
-static struct metal_device *recorded_device(objc_id object) {
+/* The device of a buffer whose next encoder is timed; NULL: it is not. */
+static struct metal_device *sampled_device(objc_id object) {
     struct metal_device *device = NULL;
     if (metal_lock()) {
         struct commands *buffer = find_buffer(object);
-        if (buffer && !buffer->is_committed)
+        if (buffer && !buffer->is_committed && buffer->encoder_count < ENCODERS_MAX)
             device = buffer->queue->device;
         metal_unlock();
     }
     return device;
 }
 
-/* With the lock. The last of too many encoders is added to those before it. */
-static struct encoder *next_encoder(struct commands *buffer) {
-    if (buffer->encoder_count < ENCODERS_MAX)
-        return &buffer->encoders[buffer->encoder_count++];
-    struct encoder *encoder = &buffer->encoders[ENCODERS_MAX - 1];
+/* With the lock. Of too many encoders the last one replaces the one before it, and keeps its slot:
+ * the GPU has yet to write there. */
+static void add_encoder(struct commands *buffer, struct encoder added) {
+    if (buffer->encoder_count < ENCODERS_MAX) {
+        buffer->encoders[buffer->encoder_count++] = added;
+        return;
+    }
+    struct encoder *before = &buffer->encoders[ENCODERS_MAX - 1];
     buffer->too_many++;
-    add_work(&buffer->work, &encoder->work);
-    if (encoder->slot != METAL_NO_SLOT)
-        metal_free_slot(buffer->queue->device, encoder->slot);
-    return encoder;
+    add_work(&buffer->work, &before->work);
+    added.slot = before->slot;
+    *before = added;
 }
 
 static void encoder_created(objc_id buffer_object, enum metal_kind kind, objc_id object,
@@ -634,8 +701,10 @@ static void encoder_created(objc_id buffer_object, enum metal_kind kind, objc_id
         return; /* a slot is lost */
     struct commands *buffer = find_buffer(buffer_object);
     if (buffer && !buffer->is_committed)
-        *next_encoder(buffer) = (struct encoder){
-            .object = object, .kind = kind, .slot = slot, .work.renders = kind == METAL_RENDER};
+        add_encoder(buffer, (struct encoder){.object = object,
+                                             .kind = kind,
+                                             .slot = slot,
+                                             .work.renders = kind == METAL_RENDER});
     else if (slot != METAL_NO_SLOT)
         metal_free_slot(device, slot);
     metal_unlock();
@@ -671,7 +740,7 @@ static objc_id sampled_encoder(struct metal_device *device, objc_id buffer, enum
 static objc_id make_encoder(enum metal_kind kind, objc_imp original, objc_id self,
                             objc_sel selector) {
     bool outermost = metal_enter();
-    struct metal_device *device = outermost ? recorded_device(self) : NULL;
+    struct metal_device *device = outermost ? sampled_device(self) : NULL;
     int slot = METAL_NO_SLOT;
     objc_id encoder = sampled_encoder(device, self, kind, NULL, -1, &slot);
     if (!encoder)
@@ -695,7 +764,7 @@ METAL_HOOK(objc_id, blit_encoder, (objc_id self, objc_sel selector), (self, sele
 static objc_id compute_encoder_type(objc_imp original, objc_id self, objc_sel selector,
                                     uint64_t type) {
     bool outermost = metal_enter();
-    struct metal_device *device = outermost ? recorded_device(self) : NULL;
+    struct metal_device *device = outermost ? sampled_device(self) : NULL;
     int slot = METAL_NO_SLOT;
     objc_id encoder = sampled_encoder(device, self, METAL_COMPUTE, NULL, (int64_t)type, &slot);
     if (!encoder)
@@ -712,7 +781,7 @@ METAL_HOOK(objc_id, compute_encoder_type, (objc_id self, objc_sel selector, uint
 static objc_id make_by_descriptor(enum metal_kind kind, objc_imp original, objc_id self,
                                   objc_sel selector, objc_id descriptor) {
     bool outermost = metal_enter();
-    struct metal_device *device = outermost ? recorded_device(self) : NULL;
+    struct metal_device *device = outermost ? sampled_device(self) : NULL;
     int slot = METAL_NO_SLOT;
     objc_id encoder = kind == METAL_RENDER || !descriptor
                           ? NULL
@@ -807,6 +876,44 @@ METAL_HOOK(void, dispatch_indirect,
             struct size threads),
            (self, selector, arguments, offset, threads))
 
+/* The kernels and sizes of indirect commands are in memory of the GPU. */
+static void count_indirect(objc_id encoder_object, uint64_t commands) {
+    const struct size unknown = {0};
+    struct commands *buffer;
+    if (commands == 0 || !metal_lock())
+        return;
+    struct encoder *encoder = find_encoder(encoder_object, &buffer);
+    if (encoder) {
+        add_kernel(&encoder->work, indirect_commands, unknown, unknown);
+        encoder->work.dispatches += clipped(commands - 1);
+    }
+    metal_unlock();
+}
+
+static void execute_commands(objc_imp original, objc_id self, objc_sel selector, objc_id commands,
+                             struct range range) {
+    if (metal_enter())
+        count_indirect(self, range.length);
+    METAL_ORIGINAL(void, (objc_id, objc_sel, objc_id, struct range), original)
+    (self, selector, commands, range);
+    metal_leave();
+}
+METAL_HOOK(void, execute_commands,
+           (objc_id self, objc_sel selector, objc_id commands, struct range range),
+           (self, selector, commands, range))
+
+static void execute_indirect(objc_imp original, objc_id self, objc_sel selector, objc_id commands,
+                             objc_id range, uint64_t offset) {
+    if (metal_enter())
+        count_indirect(self, 1);
+    METAL_ORIGINAL(void, (objc_id, objc_sel, objc_id, objc_id, uint64_t), original)
+    (self, selector, commands, range, offset);
+    metal_leave();
+}
+METAL_HOOK(void, execute_indirect,
+           (objc_id self, objc_sel selector, objc_id commands, objc_id range, uint64_t offset),
+           (self, selector, commands, range, offset))
+
 static void count_copy(objc_id encoder_object, uint64_t bytes) {
     struct commands *buffer;
     if (!metal_lock())
@@ -873,31 +980,37 @@ END_ENCODING(end_blit)
 END_ENCODING(end_render)
 
 const struct metal_hook metal_command_hooks[] = {
-    METAL_ROW(METAL_QUEUE, "commandBuffer", command_buffer),
-    METAL_ROW(METAL_QUEUE, "commandBufferWithUnretainedReferences", command_buffer_unretained),
-    METAL_ROW(METAL_QUEUE, "commandBufferWithDescriptor:", command_buffer_descriptor),
-    METAL_ROW(METAL_BUFFER, "commit", commit),
-    METAL_ROW(METAL_BUFFER, "waitUntilCompleted", wait_completed),
-    METAL_ROW(METAL_BUFFER, "waitUntilScheduled", wait_scheduled),
-    METAL_ROW(METAL_BUFFER, "computeCommandEncoder", compute_encoder),
-    METAL_ROW(METAL_BUFFER, "computeCommandEncoderWithDispatchType:", compute_encoder_type),
-    METAL_ROW(METAL_BUFFER, "computeCommandEncoderWithDescriptor:", compute_encoder_descriptor),
-    METAL_ROW(METAL_BUFFER, "blitCommandEncoder", blit_encoder),
-    METAL_ROW(METAL_BUFFER, "blitCommandEncoderWithDescriptor:", blit_encoder_descriptor),
-    METAL_ROW(METAL_BUFFER, "renderCommandEncoderWithDescriptor:", render_encoder_descriptor),
-    METAL_ROW(METAL_BUFFER,
-              "parallelRenderCommandEncoderWithDescriptor:", parallel_encoder_descriptor),
-    METAL_ROW(METAL_COMPUTE, "setComputePipelineState:", set_pipeline),
-    METAL_ROW(METAL_COMPUTE, "dispatchThreadgroups:threadsPerThreadgroup:", dispatch_groups),
-    METAL_ROW(METAL_COMPUTE, "dispatchThreads:threadsPerThreadgroup:", dispatch_threads),
+    METAL_ROW(METAL_QUEUE, "commandBuffer", "@", command_buffer),
+    METAL_ROW(METAL_QUEUE, "commandBufferWithUnretainedReferences", "@", command_buffer_unretained),
+    METAL_ROW(METAL_QUEUE, "commandBufferWithDescriptor:", "@@", command_buffer_descriptor),
+    METAL_ROW(METAL_BUFFER, "commit", "v", commit),
+    METAL_ROW(METAL_BUFFER, "waitUntilCompleted", "v", wait_completed),
+    METAL_ROW(METAL_BUFFER, "waitUntilScheduled", "v", wait_scheduled),
+    METAL_ROW(METAL_BUFFER, "encodeSignalEvent:value:", "v@Q", signal_event),
+    METAL_ROW(METAL_EVENT, "waitUntilSignaledValue:timeoutMS:", "BQQ", wait_event),
+    METAL_ROW(METAL_BUFFER, "computeCommandEncoder", "@", compute_encoder),
+    METAL_ROW(METAL_BUFFER, "computeCommandEncoderWithDispatchType:", "@Q", compute_encoder_type),
+    METAL_ROW(METAL_BUFFER, "computeCommandEncoderWithDescriptor:", "@@",
+              compute_encoder_descriptor),
+    METAL_ROW(METAL_BUFFER, "blitCommandEncoder", "@", blit_encoder),
+    METAL_ROW(METAL_BUFFER, "blitCommandEncoderWithDescriptor:", "@@", blit_encoder_descriptor),
+    METAL_ROW(METAL_BUFFER, "renderCommandEncoderWithDescriptor:", "@@", render_encoder_descriptor),
+    METAL_ROW(METAL_BUFFER, "parallelRenderCommandEncoderWithDescriptor:", "@@",
+              parallel_encoder_descriptor),
+    METAL_ROW(METAL_COMPUTE, "setComputePipelineState:", "v@", set_pipeline),
+    METAL_ROW(METAL_COMPUTE, "dispatchThreadgroups:threadsPerThreadgroup:", "vSS", dispatch_groups),
+    METAL_ROW(METAL_COMPUTE, "dispatchThreads:threadsPerThreadgroup:", "vSS", dispatch_threads),
     METAL_ROW(METAL_COMPUTE,
               "dispatchThreadgroupsWithIndirectBuffer:indirectBufferOffset:threadsPerThreadgroup:",
-              dispatch_indirect),
-    METAL_ROW(METAL_COMPUTE, "endEncoding", end_compute),
-    METAL_ROW(METAL_BLIT,
-              "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:", copy_buffer),
-    METAL_ROW(METAL_BLIT, "fillBuffer:range:value:", fill_buffer),
-    METAL_ROW(METAL_BLIT, "endEncoding", end_blit),
-    METAL_ROW(METAL_RENDER, "endEncoding", end_render),
+              "v@QS", dispatch_indirect),
+    METAL_ROW(METAL_COMPUTE, "executeCommandsInBuffer:withRange:", "v@R", execute_commands),
+    METAL_ROW(METAL_COMPUTE, "executeCommandsInBuffer:indirectBuffer:indirectBufferOffset:", "v@@Q",
+              execute_indirect),
+    METAL_ROW(METAL_COMPUTE, "endEncoding", "v", end_compute),
+    METAL_ROW(METAL_BLIT, "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:", "v@Q@QQ",
+              copy_buffer),
+    METAL_ROW(METAL_BLIT, "fillBuffer:range:value:", "v@RC", fill_buffer),
+    METAL_ROW(METAL_BLIT, "endEncoding", "v", end_blit),
+    METAL_ROW(METAL_RENDER, "endEncoding", "v", end_render),
     {0},
 };

@@ -16,7 +16,13 @@
 
 #include "base/clock.h"
 
-enum counter_state { COUNTERS_UNTRIED, COUNTERS_ON, COUNTERS_ABSENT, COUNTERS_WRONG };
+enum counter_state {
+    COUNTERS_UNTRIED,
+    COUNTERS_OPENING,
+    COUNTERS_ON,
+    COUNTERS_ABSENT,
+    COUNTERS_WRONG
+};
 enum {
     FAILURES_MAX = 16,             /* without a success */
     CLOCK_INTERVAL_NS = 100000000, /* between two readings of the GPU's clock, at most */
@@ -61,12 +67,25 @@ static struct reading read_once(const struct metal_device *device) {
     return best;
 }
 
-static void read_clock(struct metal_device *device) {
-    struct metal_clock *clock = &device->clock;
+static struct metal_clock copy_clock(struct metal_device *device) {
+    struct metal_clock clock = {0};
+    if (metal_lock()) {
+        clock = device->clock;
+        metal_unlock();
+    }
+    return clock;
+}
+
+static bool is_recent(const struct metal_clock *clock) {
     int64_t known = (clock->last_host - clock->first_host) / 4;
-    if (clock->last_host &&
-        clock_now() - clock->last_host < (known < CLOCK_INTERVAL_NS ? known : CLOCK_INTERVAL_NS))
-        return;
+    int64_t interval = known < CLOCK_INTERVAL_NS ? known : CLOCK_INTERVAL_NS;
+    return clock->last_host && clock_now() - clock->last_host < interval;
+}
+
+/* Handlers of several threads read the clock: a reading that is stored late does not replace a
+ * later one. */
+static void update_clock(struct metal_device *device) {
+    struct metal_clock *clock = &device->clock;
     struct reading reading = read_once(device);
     if (!reading.gpu || !metal_lock())
         return;
@@ -74,8 +93,10 @@ static void read_clock(struct metal_device *device) {
         clock->first_host = reading.host;
         clock->first_gpu = reading.gpu;
     }
-    clock->last_host = reading.host;
-    clock->last_gpu = reading.gpu;
+    if (reading.host > clock->last_host) {
+        clock->last_host = reading.host;
+        clock->last_gpu = reading.gpu;
+    }
     metal_unlock();
 }
 
@@ -83,12 +104,11 @@ struct metal_clock metal_read_clock(struct metal_device *device) {
     struct metal_clock clock = {0};
     if (atomic_load(&device->counters.state) != COUNTERS_ON)
         return clock;
-    read_clock(device);
-    if (metal_lock()) {
-        clock = device->clock;
-        metal_unlock();
-    }
-    return clock;
+    clock = copy_clock(device);
+    if (is_recent(&clock))
+        return clock;
+    update_clock(device);
+    return copy_clock(device);
 }
 
 /* False until two readings are far enough apart. */
@@ -154,7 +174,7 @@ static bool has_counters(objc_id device) {
 static void open_counters(struct metal_device *device) {
     struct metal_counters *counters = &device->counters;
     int untried = COUNTERS_UNTRIED;
-    if (!atomic_compare_exchange_strong(&counters->state, &untried, COUNTERS_ABSENT))
+    if (!atomic_compare_exchange_strong(&counters->state, &untried, COUNTERS_OPENING))
         return;
     void *pool = objc.objc_autoreleasePoolPush();
     objc_id set = has_counters(device->object) ? find_timestamps(device->object) : NULL;
@@ -162,10 +182,9 @@ static void open_counters(struct metal_device *device) {
     for (uint32_t i = 0; i < METAL_SAMPLE_SLOTS; i++)
         counters->free_slots[i] = (uint16_t)(METAL_SAMPLE_SLOTS - 1 - i);
     counters->free_count = METAL_SAMPLE_SLOTS;
-    if (counters->sample_buffer) {
-        read_clock(device);
-        atomic_store(&counters->state, COUNTERS_ON);
-    }
+    if (counters->sample_buffer)
+        update_clock(device);
+    atomic_store(&counters->state, counters->sample_buffer ? COUNTERS_ON : COUNTERS_ABSENT);
     objc.objc_autoreleasePoolPop(pool);
 }
 
@@ -195,7 +214,8 @@ static objc_id first_attachment(objc_id descriptor) {
                        : NULL;
 }
 
-/* The program's own samples stay. */
+/* The program's own samples stay, and so does its descriptor: a copy that shares its attachments is
+ * not used. */
 static objc_id make_descriptor(enum metal_kind kind, objc_id given) {
     if (!given)
         return new_object(kind == METAL_BLIT ? "MTLBlitPassDescriptor"
@@ -204,7 +224,11 @@ static objc_id make_descriptor(enum metal_kind kind, objc_id given) {
         metal_responds(given, "sampleBufferAttachments") ? first_attachment(given) : NULL;
     if (!attachment || OBJC_GET(objc_id, attachment, "sampleBuffer"))
         return NULL;
-    return OBJC_GET(objc_id, given, "copy");
+    objc_id copy = OBJC_GET(objc_id, given, "copy");
+    if (!copy || first_attachment(copy) != attachment)
+        return copy;
+    OBJC_GET(void, copy, "release");
+    return NULL;
 }
 
 objc_id metal_sampled_descriptor(struct metal_device *device, enum metal_kind kind, objc_id given,

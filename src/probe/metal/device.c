@@ -210,6 +210,14 @@ QUEUE_CREATION(new_queue_descriptor, (objc_id, objc_sel, objc_id),
 METAL_HOOK(objc_id, new_queue_descriptor, (objc_id self, objc_sel selector, objc_id descriptor),
            (self, selector, descriptor))
 
+/* Its methods are replaced; commands.c records the waits. */
+static objc_id new_shared_event(objc_imp original, objc_id self, objc_sel selector) {
+    objc_id event = METAL_ORIGINAL(objc_id, (objc_id, objc_sel), original)(self, selector);
+    metal_install(METAL_EVENT, event);
+    return event;
+}
+METAL_HOOK(objc_id, new_shared_event, (objc_id self, objc_sel selector), (self, selector))
+
 /* ---- Metal 4 ----------------------------------------------------------------------------- */
 
 /* Its command buffers have other classes and are committed in groups. */
@@ -482,21 +490,23 @@ METAL_HOOK(objc_id, new_texture, (objc_id self, objc_sel selector, objc_id descr
            (self, selector, descriptor))
 
 const struct metal_hook metal_device_hooks[] = {
-    METAL_ROW(METAL_DEVICE, "newCommandQueue", new_queue),
-    METAL_ROW(METAL_DEVICE, "newCommandQueueWithMaxCommandBufferCount:", new_queue_count),
-    METAL_ROW(METAL_DEVICE, "newCommandQueueWithDescriptor:", new_queue_descriptor),
-    METAL_ROW(METAL_DEVICE, "newMTL4CommandQueue", new_queue4),
-    METAL_ROW(METAL_DEVICE, "newMTL4CommandQueueWithDescriptor:error:", new_queue4_descriptor),
-    METAL_ROW(METAL_DEVICE, "newLibraryWithSource:options:error:", new_library),
-    METAL_ROW(METAL_DEVICE, "newComputePipelineStateWithFunction:error:", new_pipeline),
+    METAL_ROW(METAL_DEVICE, "newCommandQueue", "@", new_queue),
+    METAL_ROW(METAL_DEVICE, "newCommandQueueWithMaxCommandBufferCount:", "@Q", new_queue_count),
+    METAL_ROW(METAL_DEVICE, "newCommandQueueWithDescriptor:", "@@", new_queue_descriptor),
+    METAL_ROW(METAL_DEVICE, "newSharedEvent", "@", new_shared_event),
+    METAL_ROW(METAL_DEVICE, "newMTL4CommandQueue", "@", new_queue4),
+    METAL_ROW(METAL_DEVICE, "newMTL4CommandQueueWithDescriptor:error:", "@@^",
+              new_queue4_descriptor),
+    METAL_ROW(METAL_DEVICE, "newLibraryWithSource:options:error:", "@@@^", new_library),
+    METAL_ROW(METAL_DEVICE, "newComputePipelineStateWithFunction:error:", "@@^", new_pipeline),
     METAL_ROW(METAL_DEVICE, "newComputePipelineStateWithFunction:options:reflection:error:",
-              new_pipeline_options),
+              "@@Q^^", new_pipeline_options),
     METAL_ROW(METAL_DEVICE, "newComputePipelineStateWithDescriptor:options:reflection:error:",
-              new_pipeline_descriptor),
-    METAL_ROW(METAL_DEVICE, "newBufferWithLength:options:", new_buffer),
-    METAL_ROW(METAL_DEVICE, "newBufferWithBytes:length:options:", new_buffer_bytes),
-    METAL_ROW(METAL_DEVICE, "newHeapWithDescriptor:", new_heap),
-    METAL_ROW(METAL_DEVICE, "newTextureWithDescriptor:", new_texture),
-    METAL_ROW(METAL_RESOURCE, "dealloc", dealloc),
+              "@@Q^^", new_pipeline_descriptor),
+    METAL_ROW(METAL_DEVICE, "newBufferWithLength:options:", "@QQ", new_buffer),
+    METAL_ROW(METAL_DEVICE, "newBufferWithBytes:length:options:", "@^QQ", new_buffer_bytes),
+    METAL_ROW(METAL_DEVICE, "newHeapWithDescriptor:", "@@", new_heap),
+    METAL_ROW(METAL_DEVICE, "newTextureWithDescriptor:", "@@", new_texture),
+    METAL_ROW(METAL_RESOURCE, "dealloc", "v", dealloc),
     {0},
 };

@@ -83,24 +83,21 @@ objc_id our_MTLCopyAllDevices(void) {
 /* ---- Signposts --------------------------------------------------------------------------- */
 
 enum { SIGNPOST_BEGIN = 1, SIGNPOST_END = 2, OPEN_INTERVALS = 1024, IMAGES = 64 };
+#define RANGE_BEGINS UINT64_MAX /* the place is taken, its range has no id yet */
 
 /* Whether the library of a signpost is the program's own. */
 static bool is_of_program(const void *image) {
-    static struct {
-        _Atomic(const void *) image;
-        _Atomic int is_own; /* 0: unknown, 1: yes, 2: no */
-    } known[IMAGES];
+    static _Atomic uintptr_t
+        known[IMAGES]; /* image << 1 | is own; user addresses have spare bits */
     size_t at = ((uintptr_t)image >> 12) % IMAGES;
-    int is_own = atomic_load(&known[at].is_own);
-    if (is_own && atomic_load(&known[at].image) == image)
-        return is_own == 1;
+    uintptr_t there = atomic_load(&known[at]);
+    if (there >> 1 == (uintptr_t)image)
+        return there & 1;
     Dl_info about;
     bool found = dladdr(image, &about) != 0 && about.dli_fname;
     bool own = !found || (strncmp(about.dli_fname, "/System/", 8) != 0 &&
                           strncmp(about.dli_fname, "/usr/lib/", 9) != 0);
-    atomic_store(&known[at].is_own, 0);
-    atomic_store(&known[at].image, image);
-    atomic_store(&known[at].is_own, own ? 1 : 2);
+    atomic_store(&known[at], (uintptr_t)image << 1 | own);
     return own;
 }
 
@@ -116,21 +113,26 @@ static struct interval *find_interval(const void *log, uint64_t id, const char *
     for (unsigned i = 0; i < 8; i++) {
         struct interval *one = &intervals[(at + i) % OPEN_INTERVALS];
         if (begins ? !one->range
-                   : one->range && one->log == log && one->id == id && one->name &&
-                         strcmp(one->name, name) == 0)
+                   : one->range && one->range != RANGE_BEGINS && one->log == log && one->id == id &&
+                         one->name && strcmp(one->name, name) == 0)
             return one;
     }
     return NULL;
 }
 
+/* Without a place its end would not be found: it is not begun then. */
 static void begin_interval(const void *log, uint64_t id, const char *name) {
-    uint64_t range = probe_range_begin(name);
-    if (!range || !metal_lock())
+    if (!metal_lock())
         return;
     struct interval *one = find_interval(log, id, name, true);
     if (one)
-        *one = (struct interval){log, id, range, name};
+        *one = (struct interval){log, id, RANGE_BEGINS, name};
     metal_unlock();
+    uint64_t range = one ? probe_range_begin(name) : 0;
+    if (one && metal_lock()) {
+        one->range = range;
+        metal_unlock();
+    }
 }
 
 static void end_interval(const void *log, uint64_t id, const char *name) {

@@ -33,7 +33,6 @@ typedef void (*objc_imp)(void);
     X(class_getInstanceMethod, objc_method, (objc_class, objc_sel))                                \
     X(method_getImplementation, objc_imp, (objc_method))                                           \
     X(method_getTypeEncoding, const char *, (objc_method))                                         \
-    X(method_getNumberOfArguments, unsigned, (objc_method))                                        \
     X(class_replaceMethod, objc_imp, (objc_class, objc_sel, objc_imp, const char *))               \
     X(objc_autoreleasePoolPush, void *, (void))                                                    \
     X(objc_autoreleasePoolPop, void, (void *))
@@ -70,6 +69,7 @@ enum metal_kind {
     METAL_BLIT,
     METAL_RENDER,
     METAL_RESOURCE,
+    METAL_EVENT, /* MTLSharedEvent */
     METAL_KINDS
 };
 
@@ -80,6 +80,10 @@ enum { METAL_CLASSES = 4 };
 struct metal_hook {
     enum metal_kind kind;
     const char *selector;
+    /* Of the result and of the parameters after self and _cmd: @ object or block, v void, Q 64-bit
+     * integer, B BOOL, C byte, ^ pointer, S MTLSize, R NSRange. A method with other types is left
+     * alone. */
+    const char *types;
     objc_imp ours[METAL_CLASSES];
     objc_imp *originals;
 };
@@ -96,9 +100,9 @@ struct metal_hook {
     METAL_SLOT(1, result, name, parameters, arguments)                                             \
     METAL_SLOT(2, result, name, parameters, arguments)                                             \
     METAL_SLOT(3, result, name, parameters, arguments)
-#define METAL_ROW(kind, selector, name)                                                            \
+#define METAL_ROW(kind, selector, types, name)                                                     \
     {                                                                                              \
-        kind, selector,                                                                            \
+        kind, selector, types,                                                                     \
             {(objc_imp)name##_0, (objc_imp)name##_1, (objc_imp)name##_2, (objc_imp)name##_3},      \
             name##_originals                                                                       \
     }

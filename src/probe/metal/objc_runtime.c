@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/checksum.h"
@@ -18,7 +19,7 @@
 
 struct objc objc;
 static bool is_loaded;
-static _Atomic uint32_t tables_lock;
+static _Atomic uint32_t tables_lock, install_lock;
 
 bool metal_lock(void) {
     return lock_acquire(&tables_lock);
@@ -28,9 +29,10 @@ void metal_unlock(void) {
     lock_release(&tables_lock);
 }
 
-/* A thread of the parent may have held it. */
+/* A thread of the parent may have held them. */
 static void after_fork_in_child(void) {
     atomic_store(&tables_lock, 0);
+    atomic_store(&install_lock, 0);
     metal_commands_forked();
 }
 
@@ -128,7 +130,6 @@ static struct {
     _Atomic(objc_class) classes[METAL_CLASSES];
     unsigned count;
 } hooked[METAL_KINDS];
-static _Atomic uint32_t install_lock;
 
 static bool is_hooked(enum metal_kind kind, objc_class class) {
     for (unsigned i = 0; i < METAL_CLASSES; i++)
@@ -137,12 +138,77 @@ static bool is_hooked(enum metal_kind kind, objc_class class) {
     return false;
 }
 
-static unsigned count_arguments(const char *selector) {
-    unsigned count = 2;
-    for (; *selector; selector++)
-        count += *selector == ':';
-    return count;
+/* ---- Types ---- */
+
+static const char *skip_braces(const char *at) {
+    unsigned depth = 0;
+    for (; *at; at++) {
+        depth += *at == '{';
+        if (*at == '}' && --depth == 0)
+            return at + 1;
+    }
+    return at;
 }
+
+static char struct_letter(const char *at, const char *end) {
+    const char *fields = memchr(at, '=', (size_t)(end - at));
+    size_t length = fields ? (size_t)(end - 1 - ++fields) : 0;
+    return length == 3 && memcmp(fields, "QQQ", 3) == 0  ? 'S'
+           : length == 2 && memcmp(fields, "QQ", 2) == 0 ? 'R'
+                                                         : '?';
+}
+
+static const char *skip_pointers(const char *at) {
+    return at + strspn(at, "^rnNoORVA");
+}
+
+/* The letter of the next type of an encoding, as metal_hook.types has it, without its offset. The
+ * names of structs and qualifiers differ between systems and do not count. */
+static char next_letter(const char **encoding) {
+    const char *at = *encoding + strspn(*encoding, "rnNoORVA");
+    bool is_pointer = *at == '^';
+    char letter = *(at = skip_pointers(at));
+    const char *end = letter == '{' ? skip_braces(at) : at + (letter != 0);
+    if (letter == '@' && *end == '?') /* a block */
+        end++;
+    *encoding = end + strspn(end, "0123456789");
+    switch (is_pointer ? '^' : letter) {
+    case '^':
+    case '*':
+        return '^';
+    case 'c': /* BOOL on x86-64 */
+        return 'B';
+    case 'q':
+        return 'Q';
+    case '{':
+        return struct_letter(at, end);
+    default:
+        return letter;
+    }
+}
+
+static bool has_types(const char *encoding, const char *types) {
+    const char object_and_selector[] = "@:";
+    bool same = encoding && next_letter(&encoding) == *types++;
+    for (const char *at = object_and_selector; same && *at; at++)
+        same = next_letter(&encoding) == *at;
+    for (; same && *types; types++)
+        same = next_letter(&encoding) == *types;
+    return same && !*encoding;
+}
+
+static void put_other_types(const char *selector) {
+    struct probe_thread *thread = probe_enter();
+    char text[256];
+    if (!thread)
+        return;
+    snprintf(text, sizeof text, "Metal: %s has unknown types on this system and is not recorded",
+             selector);
+    probe_put_meta(thread, "warning", text_of(text));
+    probe_leave(thread);
+}
+
+/* ---- Replacing ---- */
 
 static bool is_ours(const struct metal_hook *hook, objc_imp function) {
     for (unsigned i = 0; i < METAL_CLASSES; i++)
@@ -155,9 +221,12 @@ static void replace(const struct metal_hook *hook, objc_class class, unsigned sl
     objc_sel selector = objc.sel_registerName(hook->selector);
     objc_method method = objc.class_getInstanceMethod(class, selector);
     objc_imp original = method ? objc.method_getImplementation(method) : NULL;
-    if (!original || is_ours(hook, original) ||
-        objc.method_getNumberOfArguments(method) != count_arguments(hook->selector))
+    if (!original || is_ours(hook, original))
         return;
+    if (!has_types(objc.method_getTypeEncoding(method), hook->types)) {
+        put_other_types(hook->selector);
+        return;
+    }
     hook->originals[slot] = original;
     atomic_thread_fence(memory_order_seq_cst);
     objc.class_replaceMethod(class, selector, hook->ours[slot],

@@ -34,6 +34,7 @@ enum {
     QUEUED_FIRST = 512,       /* commands whose queueing time is read, */
     QUEUED_INTERVAL = 16,     /* and of the later ones, one of these */
     ALLOCATED_TOGETHER = 512, /* commands */
+    QUEUE_ENDS = 1024,        /* in-order queues at a time whose commands cannot overlap */
     LOCK_POLL_NS = 1000000,
     LOCK_POLLS = 2000,
 };
@@ -69,6 +70,10 @@ static struct bucket {
     bool mixed;      /* has commands of several queues */
 } buckets[BUCKETS];
 static struct spool_lane *lane;
+static struct queue_end {
+    uint32_t stream;
+    int64_t device_time, time; /* the same moment */
+} queue_ends[QUEUE_ENDS];      /* of the last command, by stream */
 static uint32_t reads;         /* commands read so far */
 static int64_t last_collected; /* time */
 static bool finished;
@@ -307,6 +312,21 @@ static void put_copy(const struct opencl_command *command, int64_t start, int64_
     spool_publish(lane);
 }
 
+/* Commands have bounds of their own, so their times differ by the error of the clocks. A command
+ * that started after the one before it in an in-order queue is not moved before its end. */
+static int64_t start_time(const struct opencl_command *command) {
+    struct queue_end *last = &queue_ends[command->queue.stream % QUEUE_ENDS];
+    int64_t start = opencl_time_convert(&command->bounds, command->start);
+    if (command->queue.out_of_order)
+        return start;
+    if (last->stream == command->queue.stream && command->start >= last->device_time &&
+        start < last->time)
+        start = last->time;
+    *last = (struct queue_end){command->queue.stream, command->end,
+                               start + command->end - command->start};
+    return start;
+}
+
 static void put_commands(struct opencl_command *commands) {
     opencl_time_learn(commands);
     for (; commands; commands = commands->next) {
@@ -314,8 +334,7 @@ static void put_commands(struct opencl_command *commands) {
         if (!device->announced)
             device->announced = opencl_announce(lane, device);
         put_clock_error(&device->clock, opencl_time_error(&commands->bounds));
-        int64_t start = opencl_time_convert(&commands->bounds, commands->start);
-        int64_t end = opencl_time_convert(&commands->bounds, commands->end);
+        int64_t start = start_time(commands), end = start + commands->end - commands->start;
         if (commands->kind == OPENCL_KERNEL)
             put_kernel(commands, start, end);
         else
@@ -476,6 +495,7 @@ static void reset(void) {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     memcpy(&lock, &fresh, sizeof lock);
     memset(buckets, 0, sizeof buckets);
+    memset(queue_ends, 0, sizeof queue_ends);
     incoming = (struct command_list){0};
     unused = NULL;
     lane = NULL;

@@ -1,19 +1,26 @@
 /* Converts the ticks of a device to CLOCK_MONOTONIC.
  *
  * VK_KHR_calibrated_timestamps or VK_EXT_calibrated_timestamps reads both clocks together; it is
- * read again whenever results are converted, so that drift does not matter. Without it, the device
- * writes a timestamp between two readings of the host's clock when it is opened; the half interval
- * is the bound of the error. Later, work that seems to begin before its submission, or to end after
- * it was read, shifts the clock and raises the bound.
+ * read again whenever results are converted, so that drift does not matter. The thread may be
+ * preempted between the two, and some drivers claim a deviation of 1 ns regardless. So a reading is
+ * bracketed by two of our own, whose distance is the bound of the error, and the one before is kept
+ * while it is the better one.
+ *
+ * Without the extension, the device writes a timestamp between two readings of the host's clock
+ * when it is opened; the half interval is the bound of the error, which grows by the drift. Later,
+ * work that seems to begin before its submission, or to end after it was read, shifts the clock and
+ * raises the bound.
  */
 #include "probe/vulkan/vulkan.h"
 
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/min_max.h"
 #include "spool/pages.h"
 
 enum { CALIBRATION_TRIES = 8, CALIBRATIONS = 8, DOMAINS = 16 };
+enum { DRIFT_PPM = 100 }; /* more than that of any two oscillators and NTP's usual adjustment */
 #define WAIT_LIMIT_NS 1000000000u
 
 /* ---- The extension ------------------------------------------------------------------------ */
@@ -86,22 +93,56 @@ static bool read_both(struct vulkan_device *device, uint64_t times[2], uint64_t 
                VK_SUCCESS;
 }
 
-/* The best of a few readings: a reading may be interrupted. */
+/* The bound of the error of the last reading, once it is `age` old. */
+static int64_t error_at(const struct vulkan_clock *clock, int64_t age) {
+    return clock->reading_error + age / 1000000 * DRIFT_PPM;
+}
+
+static void set_reading(struct vulkan_clock *clock, uint64_t device_time, int64_t host_time,
+                        int64_t error) {
+    clock->device_time = device_time;
+    clock->host_time = host_time;
+    clock->reading_error = error;
+    clock->read_at = clock_now();
+}
+
+static bool read_calibrated(struct vulkan_device *device, struct vulkan_clock *read) {
+    uint64_t times[2], deviation;
+    int64_t before = clock_now();
+    if (!read_both(device, times, &deviation) || deviation > INT64_MAX)
+        return false;
+    int64_t offset =
+        device->clock.domain == VK_TIME_DOMAIN_CLOCK_MONOTONIC_RAW_EXT ? raw_offset() : 0;
+    int64_t error = MAX(clock_now() - before, (int64_t)deviation);
+    set_reading(read, times[0], (int64_t)times[1] + offset, error);
+    return true;
+}
+
+/* The bound is that of twice the age, so that it is not raised all the time. */
+static void raise_error(struct vulkan_clock *clock) {
+    int64_t age = clock_now() - clock->read_at;
+    if (clock->reading_error >= 0 && error_at(clock, age) > clock->error)
+        clock->error = error_at(clock, 2 * age);
+}
+
 void vulkan_clock_update(struct vulkan_device *device) {
-    struct vulkan_clock *clock = &device->clock;
-    uint64_t best = UINT64_MAX, times[2], deviation;
+    struct vulkan_clock *clock = &device->clock, best = {.reading_error = -1}, read;
     for (unsigned i = 0; clock->has_calibration && i < CALIBRATION_TRIES; i++) {
-        if (!read_both(device, times, &deviation) || deviation >= best)
+        if (!read_calibrated(device, &read))
             continue;
-        int64_t offset = clock->domain == VK_TIME_DOMAIN_CLOCK_MONOTONIC_RAW_EXT ? raw_offset() : 0;
-        best = deviation;
-        clock->device_time = times[0];
-        clock->host_time = (int64_t)times[1] + offset;
-        if (deviation <= (uint64_t)(clock->error > 0 ? clock->error : 0))
+        if (best.reading_error < 0 || read.reading_error < best.reading_error)
+            best = read;
+        if (best.reading_error <= clock->best_error + clock->best_error / 2)
             break;
     }
-    if (best != UINT64_MAX && (int64_t)best > clock->error)
-        clock->error = (int64_t)best;
+    if (best.reading_error >= 0) {
+        bool is_best = clock->best_error == 0 || best.reading_error < clock->best_error;
+        clock->best_error = is_best ? best.reading_error : clock->best_error;
+        if (clock->reading_error < 0 ||
+            best.reading_error <= error_at(clock, best.read_at - clock->read_at))
+            set_reading(clock, best.device_time, best.host_time, best.reading_error);
+    }
+    raise_error(clock);
 }
 
 /* ---- Own calibration ---------------------------------------------------------------------- */
@@ -167,11 +208,8 @@ static bool measure(struct vulkan_device *device, const struct calibration *cali
             device->handle, calibration->queries, 0, 1, sizeof ticks, &ticks, sizeof ticks,
             VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT) != VK_SUCCESS)
         return false;
-    if (clock->error < 0 || half < clock->error) {
-        clock->device_time = ticks;
-        clock->host_time = before + half;
-        clock->error = half;
-    }
+    if (clock->reading_error < 0 || half < clock->reading_error)
+        set_reading(clock, ticks, before + half, half);
     return true;
 }
 
@@ -195,26 +233,29 @@ static void calibrate(struct vulkan_device *device, uint32_t family) {
 
 void vulkan_clock_start(struct vulkan_device *device, const struct vk_device_create_info *info) {
     struct vulkan_clock *clock = &device->clock;
-    clock->error = clock->reported = -1;
+    clock->error = clock->reported = clock->reading_error = -1;
     if (clock->period <= 0)
         clock->period = 1;
     vulkan_clock_update(device);
     if (clock->error >= 0)
         return;
     clock->has_calibration = false;
-    for (uint32_t i = 0; i < info->queueCreateInfoCount && clock->error < 0; i++)
+    for (uint32_t i = 0; i < info->queueCreateInfoCount && clock->reading_error < 0; i++)
         if (info->pQueueCreateInfos[i].flags == 0 &&
             vulkan_family_is_timed(device, info->pQueueCreateInfos[i].queueFamilyIndex))
             calibrate(device, info->pQueueCreateInfos[i].queueFamilyIndex);
+    raise_error(clock);
 }
 
 /* ---- Conversion --------------------------------------------------------------------------- */
 
-/* Timestamps of few bits wrap around: the difference to a recent one is unambiguous. */
+/* Timestamps of few bits wrap around; that of a recent time is unambiguous. */
 int64_t vulkan_clock_convert(const struct vulkan_device *device, uint32_t valid_bits,
-                             uint64_t ticks) {
+                             uint64_t ticks, int64_t now) {
     const struct vulkan_clock *clock = &device->clock;
-    int64_t since = clock_ticks_between(clock->device_time, ticks, valid_bits);
+    int64_t expected =
+        clock->error < 0 ? 0 : (int64_t)((double)(now - clock->host_time) / clock->period);
+    int64_t since = clock_ticks_about(clock->device_time, expected, ticks, valid_bits);
     return clock->host_time + (int64_t)((double)since * clock->period);
 }
 
@@ -222,7 +263,8 @@ void vulkan_clock_check(struct vulkan_device *device, int64_t early, int64_t lat
     struct vulkan_clock *clock = &device->clock;
     if (clock->error < 0) { /* nothing else is known */
         clock->host_time += early / 2 - late / 2;
-        clock->error = early + late < 0 ? -(early + late) / 2 : 0;
+        clock->error = clock->reading_error = early + late < 0 ? -(early + late) / 2 : 0;
+        clock->read_at = clock_now();
         return;
     }
     int64_t shift = early > 0 ? early : late > 0 ? -late : 0;

@@ -1,9 +1,13 @@
 /* The thread that reads results from the rings and writes activities to a lane of its own.
  *
  * It looks at the rings every few milliseconds while there is work, so that a killed program loses
- * little; when the program exits or destroys a device, what is complete is read at once. Activities
- * of one queue do not overlap: a timestamp at the top of the pipe may be earlier than the end of
- * the work before, so a start is never before the last end.
+ * little; when the program exits or destroys a device, what is complete is read at once.
+ *
+ * The submissions of a queue are read in their order, and its activities do not overlap. A
+ * timestamp at the top of the pipe may be earlier than the end of the work before. And the clock of
+ * a submission may be another one than that of the submission before, so that times differ by the
+ * error of the clocks: then an activity is moved to the end of the one before, and keeps its
+ * duration.
  */
 #include "probe/vulkan/vulkan.h"
 
@@ -31,6 +35,7 @@ static bool finished; /* with the lock */
 static pid_t owner;
 static struct spool_lane *lane;
 static unsigned lane_attempts;
+static uint64_t pass; /* over all rings */
 
 /* ---- Commands without times ---------------------------------------------------------------- */
 
@@ -132,18 +137,31 @@ static void put_copy(const struct reading *reading, const struct vulkan_entry *e
     spool_publish(lane);
 }
 
+static int64_t convert(const struct reading *reading, uint64_t ticks) {
+    return vulkan_clock_convert(reading->device, reading->valid_bits, ticks, reading->now);
+}
+
+/* The times of the queue's next activity. */
+static void read_times(const struct reading *reading, const uint64_t ticks[2], int64_t *start,
+                       int64_t *end) {
+    struct vulkan_queue *queue = reading->queue;
+    uint64_t from = ticks[0];
+    *start = convert(reading, from);
+    if (*start < queue->last_end) {
+        *start = queue->last_end;
+        if (clock_ticks_between(queue->last_ticks, from, reading->valid_bits) < 0)
+            from = queue->last_ticks;
+    }
+    int64_t length = clock_ticks_between(from, ticks[1], reading->valid_bits);
+    *end = *start + (length > 0 ? (int64_t)((double)length * reading->device->clock.period) : 0);
+    queue->last_end = *end;
+    queue->last_ticks = length > 0 ? ticks[1] : from;
+}
+
 static void put_activity(struct reading *reading, const struct vulkan_entry *entry,
                          const uint64_t *results) {
-    struct vulkan_queue *queue = reading->queue;
-    int64_t start =
-        vulkan_clock_convert(reading->device, reading->valid_bits, results[entry->query]);
-    int64_t end =
-        vulkan_clock_convert(reading->device, reading->valid_bits, results[entry->query + 1]);
-    if (start < queue->last_end)
-        start = queue->last_end;
-    if (end < start)
-        end = start;
-    queue->last_end = end;
+    int64_t start, end;
+    read_times(reading, &results[entry->query], &start, &end);
     for (uint32_t i = 0; i < reading->depth && i < LABELS; i++) {
         if (!reading->labels[i].start)
             reading->labels[i].start = start;
@@ -221,12 +239,9 @@ static void put_clock_error(struct vulkan_clock *device_clock) {
 /* Work cannot begin before its submission, or end after it was read. */
 static void check_clock(const struct reading *reading) {
     const struct vulkan_submission *submission = reading->submission;
-    int64_t first =
-        vulkan_clock_convert(reading->device, reading->valid_bits, submission->results[0]);
-    int64_t last = first;
+    int64_t first = convert(reading, submission->results[0]), last = first;
     for (uint32_t i = 0; i < submission->words; i++) {
-        int64_t time =
-            vulkan_clock_convert(reading->device, reading->valid_bits, submission->results[i]);
+        int64_t time = convert(reading, submission->results[i]);
         first = time < first ? time : first;
         last = time > last ? time : last;
     }
@@ -287,7 +302,11 @@ static uint64_t read_device(struct vulkan_device *device) {
         struct vulkan_ring *ring = &device->rings[i];
         struct vulkan_submission *at = NULL;
         while ((at = vulkan_ring_next(device, ring, at))) {
-            if (atomic_load(&at->done) || !is_complete(at))
+            if (atomic_load(&at->done))
+                continue;
+            if (!is_complete(at))
+                at->queue->incomplete_in = pass;
+            if (at->queue->incomplete_in == pass)
                 continue;
             if (read++ == 0) {
                 vulkan_device_put(lane, device);
@@ -322,6 +341,7 @@ static uint64_t read_all(void) {
     int64_t before = clock_read(CLOCK_THREAD_CPUTIME_ID);
     if (!take_lane())
         return 0;
+    pass++;
     for (unsigned i = 0; i < VULKAN_DEVICES; i++) {
         struct vulkan_device *device = vulkan_device_at(i);
         if (device)

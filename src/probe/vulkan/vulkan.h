@@ -45,7 +45,10 @@ struct vulkan_clock {
     double period;        /* nanoseconds per tick */
     uint64_t device_time; /* at the same moment as host_time */
     int64_t host_time;
-    int64_t error, reported; /* bounds, in nanoseconds; -1: none */
+    int64_t reading_error;   /* the bound for this pair of times, when it was read; -1: none */
+    int64_t read_at;         /* when that was */
+    int64_t best_error;      /* the smallest of all readings; 0: none */
+    int64_t error, reported; /* bounds for all times so far, in nanoseconds; -1: none */
 };
 
 /* A recorded command buffer. It outlives the program's, until its last submission has been read. */
@@ -100,7 +103,9 @@ struct vulkan_queue {
     uint32_t family, stream; /* stream: its number in the trace */
     bool timed;
     const char *_Atomic name;
-    int64_t last_end;                     /* the reader's: end of its last activity */
+    int64_t last_end;                     /* the reader's: end of its last activity, */
+    uint64_t last_ticks;                  /* on the device's clock, */
+    uint64_t incomplete_in;               /* and the pass in which results were missing */
     uint64_t labels[VULKAN_QUEUE_LABELS]; /* ids of open ranges */
     uint32_t label_depth;
     /* command buffers of the probe; the program serializes the use of a queue */
@@ -329,8 +334,9 @@ const char *vulkan_clock_extension(const struct vulkan_instance *instance,
 void vulkan_clock_start(struct vulkan_device *device, const struct vk_device_create_info *info);
 /* A fresh pair of times, if the device can provide one. */
 void vulkan_clock_update(struct vulkan_device *device);
+/* A time not long before `now`. */
 int64_t vulkan_clock_convert(const struct vulkan_device *device, uint32_t valid_bits,
-                             uint64_t ticks);
+                             uint64_t ticks, int64_t now);
 
 /* Work seems to begin `early` before its submission, and to end `late` after it was read; negative:
  * after it, and before it. */

@@ -24,7 +24,7 @@ TEST(slow_arithmetic_does_not_hide_a_host_that_sleeps) {
 
 static void waits_in_a_chain(struct scene *scene, int step) {
     chain(scene, step);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 24; i++) {
         scene_copy(scene, COPY_DTOH, 8, true, 20000);
         scene_sync(scene, "cudaStreamSynchronize");
         scene_host_code(scene, 20 * US + sized(60 * US));

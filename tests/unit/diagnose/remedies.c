@@ -136,8 +136,42 @@ TEST(time_before_the_first_activity_is_named) {
     struct scene_report played = scene_report(&scene);
     REQUIRE(played.ok);
     const struct verdict *verdict = &played.report.verdict;
-    CHECK(contains(verdict->caution, "passes before its first activity, most of it in preprocess"));
-    CHECK(contains(verdict->manager, "has work in only 2"));
+    CHECK(verdict->findings[0].kind == FINDING_STARTUP);
+    CHECK(contains(verdict->manager, "Start-up takes 79 % of the run, most of it in preprocess."));
+    CHECK(contains(verdict->findings[0].cause, "while the host does this"));
+    scene_finish(&played);
+}
+
+/* A process of one call that creates a context, a few kernels, and an exit. */
+static struct scene_report short_program(int64_t create, int64_t kernel, uint32_t blocks) {
+    struct scene scene;
+    scene_begin(&scene);
+    scene_call(&scene, CALL_ALLOC, "cudaMalloc", create, 0);
+    for (int i = 0; i < 3; i++)
+        scene_kernel(&scene, "divide_all", kernel, blocks);
+    scene_sync(&scene, "cudaDeviceSynchronize");
+    scene_call(&scene, CALL_ALLOC, "cudaFree", 100 * US, 0);
+    return scene_report(&scene);
+}
+
+TEST(a_short_program_is_mostly_start_up) {
+    struct scene_report played = short_program(200 * MS, 50 * US, 1000);
+    REQUIRE(played.ok);
+    const struct verdict *verdict = &played.report.verdict;
+    CHECK(verdict->findings[0].kind == FINDING_STARTUP);
+    CHECK(contains(verdict->manager, "Start-up takes >99 % of the run, most of it in cudaMalloc."));
+    CHECK(contains(verdict->findings[0].cause, "creates a context"));
+    scene_finish(&played);
+}
+
+TEST(a_few_long_kernels_are_judged) {
+    struct scene_report played = short_program(20 * MS, 200 * MS, 2);
+    REQUIRE(played.ok);
+    CHECK(played.report.verdict.findings[0].kind == FINDING_SMALL_GRID);
+    scene_finish(&played);
+    played = short_program(20 * MS, 200 * MS, 100000);
+    REQUIRE(played.ok);
+    CHECK(contains(played.report.verdict.manager, "How efficient its kernels are was not"));
     scene_finish(&played);
 }
 

@@ -130,3 +130,19 @@ TEST(a_change_without_memory_fails) {
         }
     scene_close(&scene);
 }
+
+/* The copy is queued behind the kernel: the call waits for both. */
+TEST(a_blocking_copy_returns_earlier_when_the_kernel_before_it_is_faster) {
+    struct build build;
+    struct scene scene;
+    build_begin(&build);
+    build_call(&build, 0, CALL_LAUNCH, 0, 1000, "cudaLaunchKernel", 1);
+    build_call(&build, 0, CALL_COPY, 2000, 960000, "cudaMemcpy", 2);
+    build_call(&build, 0, CALL_ALLOC, 970000, 980000, "cudaFree", 3);
+    build_activity(&build, 0, ACTIVITY_KERNEL, 2000, 902000, "slow", 1);
+    build_activity(&build, 0, ACTIVITY_COPY, 903000, 950000, "Memcpy DtoH", 2);
+    struct change faster = {.kind = CHANGE_FASTER, .pattern = TEXT("slow"), .factor = 10};
+    if (scene_open(&scene, build_end(&build)))
+        CHECK_INT(980000 - 810000, scene_predict(&scene, &faster, 1));
+    scene_close(&scene);
+}
