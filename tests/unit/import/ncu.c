@@ -217,6 +217,28 @@ TEST(the_device_and_the_shape_of_a_launch_are_metrics_of_ncu) {
     buffer_finish(&bytes);
 }
 
+TEST(sizes_of_an_ncu_report_that_cannot_be_are_unknown) {
+    static const char *const names[] = {"launch__grid_dim_x", "launch__grid_dim_y",
+                                        "launch__grid_dim_z", ATTRIBUTE("total_memory")};
+    static const double firsts[] = {-1, 4294967294.0, 1e18};
+    static const uint32_t expected[][3] = {{0, 0, 1}, {4294967294, UINT32_MAX, 0}, {0, 0, 0}};
+    for (size_t i = 0; i < 3; i++) {
+        struct buffer bytes = {0}, header = {0};
+        buffer_append(&bytes, "NVR", 4);
+        protobuf_put_integer(&header, 1, 7);
+        put_framed(&bytes, &header);
+        put_block(&bytes, names, 0, 4, firsts[i]);
+        IMPORT(import_ncu_report, buffer_as_text(&bytes))
+        REQUIRE(trace->activity.count == 1 && trace->device.count == 2);
+        CHECK_INT(trace->activity.grid_x[0], expected[i][0]);
+        CHECK_INT(trace->activity.grid_y[0], expected[i][1]);
+        CHECK_INT(trace->activity.grid_z[0], expected[i][2]);
+        CHECK_INT(trace->device.memory_bytes[1], i == 2 ? 0 : i == 0 ? 2 : 4294967297);
+        trace_close(trace);
+        buffer_finish(&bytes);
+    }
+}
+
 TEST(an_ncu_report_that_ends_early_keeps_its_complete_launches) {
     struct buffer bytes = {0};
     put_report(&bytes);
