@@ -305,80 +305,81 @@ TEST(a_local_id_of_an_asynchronous_range_belongs_to_its_process) {
         int64_t start = trace->range.start[i], duration = trace->range.duration[i];
         CHECK_INT(duration, start == 10000 ? 30000 : start == 20000 ? 70000 : 9000);
     }
+    trace_close(trace);
+}
 
-    TEST(the_json_of_rocprof_1_has_calls_kernels_and_copies_in_processes) {
-        struct trace *trace = import(
-            "{ \"traceEvents\":[{}\n"
-            ",{\"args\":{\"name\":\"CPU HIP "
-            "API\"},\"ph\":\"M\",\"pid\":2,\"name\":\"process_name\"}\n"
-            ",{\"args\":{\"name\":\"COPY\"},\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\"}\n"
-            ",{\"args\":{\"name\":\"GPU4\"},\"ph\":\"M\",\"pid\":10,\"name\":\"process_name\"}\n"
-            ",{\"ph\":\"X\",\"name\":\"CopyHostToDevice\",\"pid\":\"1\",\"tid\":\"0\",\"ts\":"
-            "\"46\","
-            "\"dur\":\"9\",\"args\":{\"BeginNs\":\"46251\",\"EndNs\":\"55698\",\"dev-id\":\"4\"}}\n"
-            ",{\"ph\":\"X\",\"name\":\"hipMemcpy\",\"pid\":\"2\",\"tid\":\"19\",\"ts\":\"40\","
-            "\"dur\":\"20\",\"args\":{\"BeginNs\":\"40000\",\"EndNs\":\"60001\"}}\n"
-            ",{\"ph\":\"X\",\"name\":\"vector_add(float*)\",\"pid\":\"10\",\"tid\":\"1\",\"ts\":"
-            "\"70\","
-            "\"dur\":\"3\",\"args\":{\"BeginNs\":\"99999999\",\"EndNs\":\"99999999\"}}]}");
-        REQUIRE(trace);
-        const struct columns_activity *a = &trace->activity;
-        REQUIRE(a->count == 2 && trace->call.count == 1 && trace->range.count == 0);
-        CHECK_INT(a->kind[0], ACTIVITY_COPY);
-        CHECK_INT(a->direction[0], COPY_HTOD);
-        CHECK_INT(a->start[0], 46251);
-        CHECK_INT(a->duration[0], 9447);
-        CHECK_INT(a->start[1], 70000); /* nanoseconds of another clock do not count */
-        CHECK_INT(a->duration[1], 3000);
-        CHECK(trace->queue.device[a->queue[0]] == trace->queue.device[a->queue[1]]);
-        CHECK_INT(trace->call.class[0], CALL_COPY);
-        CHECK(text_is(trace_meta(trace, META_SOURCE_TOOL), "rocprof (JSON)"));
-        trace_close(trace);
+TEST(the_json_of_rocprof_1_has_calls_kernels_and_copies_in_processes) {
+    struct trace *trace = import(
+        "{ \"traceEvents\":[{}\n"
+        ",{\"args\":{\"name\":\"CPU HIP "
+        "API\"},\"ph\":\"M\",\"pid\":2,\"name\":\"process_name\"}\n"
+        ",{\"args\":{\"name\":\"COPY\"},\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\"}\n"
+        ",{\"args\":{\"name\":\"GPU4\"},\"ph\":\"M\",\"pid\":10,\"name\":\"process_name\"}\n"
+        ",{\"ph\":\"X\",\"name\":\"CopyHostToDevice\",\"pid\":\"1\",\"tid\":\"0\",\"ts\":"
+        "\"46\","
+        "\"dur\":\"9\",\"args\":{\"BeginNs\":\"46251\",\"EndNs\":\"55698\",\"dev-id\":\"4\"}}\n"
+        ",{\"ph\":\"X\",\"name\":\"hipMemcpy\",\"pid\":\"2\",\"tid\":\"19\",\"ts\":\"40\","
+        "\"dur\":\"20\",\"args\":{\"BeginNs\":\"40000\",\"EndNs\":\"60001\"}}\n"
+        ",{\"ph\":\"X\",\"name\":\"vector_add(float*)\",\"pid\":\"10\",\"tid\":\"1\",\"ts\":"
+        "\"70\","
+        "\"dur\":\"3\",\"args\":{\"BeginNs\":\"99999999\",\"EndNs\":\"99999999\"}}]}");
+    REQUIRE(trace);
+    const struct columns_activity *a = &trace->activity;
+    REQUIRE(a->count == 2 && trace->call.count == 1 && trace->range.count == 0);
+    CHECK_INT(a->kind[0], ACTIVITY_COPY);
+    CHECK_INT(a->direction[0], COPY_HTOD);
+    CHECK_INT(a->start[0], 46251);
+    CHECK_INT(a->duration[0], 9447);
+    CHECK_INT(a->start[1], 70000); /* nanoseconds of another clock do not count */
+    CHECK_INT(a->duration[1], 3000);
+    CHECK(trace->queue.device[a->queue[0]] == trace->queue.device[a->queue[1]]);
+    CHECK_INT(trace->call.class[0], CALL_COPY);
+    CHECK(text_is(trace_meta(trace, META_SOURCE_TOOL), "rocprof (JSON)"));
+    trace_close(trace);
+}
+
+struct expected {
+    const char *file;
+    int64_t kernels, kernel_time, copies, copy_time, ops, op_time, annotations;
+};
+
+static void check_figures(const struct expected *want) {
+    struct status status = {0};
+    const char *path = test_fixture(want->file);
+    struct trace *trace = path ? imported_file(&import_kineto, path, false, &status) : NULL;
+    if (!path || !load(trace, &status))
+        return;
+    struct expected got = {.file = want->file};
+    for (size_t i = 0; i < trace->activity.count; i++) {
+        bool kernel = trace->activity.kind[i] == ACTIVITY_KERNEL;
+        *(kernel ? &got.kernels : &got.copies) += 1;
+        *(kernel ? &got.kernel_time : &got.copy_time) += trace->activity.duration[i];
     }
+    for (size_t i = 0; i < trace->range.count; i++) {
+        bool op = trace->range.category[i] == RANGE_OP;
+        got.ops += op;
+        got.op_time += op ? trace->range.duration[i] : 0;
+        got.annotations += trace->range.category[i] == RANGE_ANNOTATION;
+    }
+    CHECK_INT(got.kernels, want->kernels);
+    CHECK_INT(got.kernel_time, want->kernel_time);
+    CHECK_INT(got.copies, want->copies);
+    CHECK_INT(got.copy_time, want->copy_time);
+    CHECK_INT(got.ops, want->ops);
+    CHECK_INT(got.op_time, want->op_time);
+    CHECK_INT(got.annotations, want->annotations);
+    trace_close(trace);
+}
 
-    struct expected {
-        const char *file;
-        int64_t kernels, kernel_time, copies, copy_time, ops, op_time, annotations;
+TEST(timelines_and_profiles_of_nodes_give_the_independent_figures) {
+    static const struct expected files[] = {
+        {"tf-timeline/dlprof_mnist_xla_timeline.ctf.json", 0, 0, 0, 0, 66, 956000, 0},
+        {"tf-timeline/mnist-xla_timeline.ctf.json", 81, 1334000, 11, 19000, 145, 5834000, 0},
+        {"tf-timeline/dlprof_feeddict_timeline_01.json", 118, 8932000, 14, 81000, 208, 13392000, 0},
+        {"onnxruntime/ort_seq.json", 0, 0, 0, 0, 160, 2422000, 42},
+        {"onnxruntime/ort_parallel.json", 0, 0, 0, 0, 160, 6666000, 42},
+        {"onnxruntime/ort_noopt.json.gz", 0, 0, 0, 0, 320, 4166000, 42},
     };
-
-    static void check_figures(const struct expected *want) {
-        struct status status = {0};
-        const char *path = test_fixture(want->file);
-        struct trace *trace = path ? imported_file(&import_kineto, path, false, &status) : NULL;
-        if (!path || !load(trace, &status))
-            return;
-        struct expected got = {.file = want->file};
-        for (size_t i = 0; i < trace->activity.count; i++) {
-            bool kernel = trace->activity.kind[i] == ACTIVITY_KERNEL;
-            *(kernel ? &got.kernels : &got.copies) += 1;
-            *(kernel ? &got.kernel_time : &got.copy_time) += trace->activity.duration[i];
-        }
-        for (size_t i = 0; i < trace->range.count; i++) {
-            bool op = trace->range.category[i] == RANGE_OP;
-            got.ops += op;
-            got.op_time += op ? trace->range.duration[i] : 0;
-            got.annotations += trace->range.category[i] == RANGE_ANNOTATION;
-        }
-        CHECK_INT(got.kernels, want->kernels);
-        CHECK_INT(got.kernel_time, want->kernel_time);
-        CHECK_INT(got.copies, want->copies);
-        CHECK_INT(got.copy_time, want->copy_time);
-        CHECK_INT(got.ops, want->ops);
-        CHECK_INT(got.op_time, want->op_time);
-        CHECK_INT(got.annotations, want->annotations);
-        trace_close(trace);
-    }
-
-    TEST(timelines_and_profiles_of_nodes_give_the_independent_figures) {
-        static const struct expected files[] = {
-            {"tf-timeline/dlprof_mnist_xla_timeline.ctf.json", 0, 0, 0, 0, 66, 956000, 0},
-            {"tf-timeline/mnist-xla_timeline.ctf.json", 81, 1334000, 11, 19000, 145, 5834000, 0},
-            {"tf-timeline/dlprof_feeddict_timeline_01.json", 118, 8932000, 14, 81000, 208, 13392000,
-             0},
-            {"onnxruntime/ort_seq.json", 0, 0, 0, 0, 160, 2422000, 42},
-            {"onnxruntime/ort_parallel.json", 0, 0, 0, 0, 160, 6666000, 42},
-            {"onnxruntime/ort_noopt.json.gz", 0, 0, 0, 0, 320, 4166000, 42},
-        };
-        for (size_t i = 0; i < ARRAY_COUNT(files); i++)
-            check_figures(&files[i]);
-    }
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++)
+        check_figures(&files[i]);
+}
