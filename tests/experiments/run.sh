@@ -2,7 +2,7 @@
 # Runs every experiment at small sizes on the CPU and checks the figures with check.py. Called by
 # tests/run; prints `N passed, N failed[, N skipped]` last. tests/long/experiments does it on OpenCL.
 #
-#   BUILD=build tests/experiments/run.sh [DEVICE...]
+#   BUILD=build [OPTIONS=-n1] tests/experiments/run.sh [DEVICE...]
 cd "$(dirname "$0")/../.." || exit 1
 build=${BUILD:-build}
 ridge=${RIDGE:-$build/ridge}
@@ -25,7 +25,7 @@ check_device() {
     fi
     for try in 1 2 3; do # other programs can make a roof too low, not each time
         rm -f "$scratch/$device.json" "$scratch/$device.ridge"
-        if ! "$ridge" bench all --quick -q -d "$device" --json -o "$scratch/$device.json" \
+        if ! "$ridge" bench all --quick -q $OPTIONS -d "$device" --json -o "$scratch/$device.json" \
             --trace "$scratch/$device.ridge" 2> "$scratch/errors"; then
             echo "FAILED ridge bench all --quick -d $device: $(cat "$scratch/errors")"
             failed=$((failed + 1))
