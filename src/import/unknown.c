@@ -137,6 +137,11 @@ static bool is_plain_text(struct text head) {
     return head.length - text_utf8_valid(head) < 4;
 }
 
+/* pprof's message begins with a sample type: two numbers of strings below 128. */
+static bool is_pprof(struct text head) {
+    return head.length > 6 && memcmp(head.data, "\x0a\x04\x08", 3) == 0 && head.data[4] == 0x10;
+}
+
 static bool explain_folder(struct status *status) {
     return status_fail(status, STATUS_INPUT,
                        "is a folder without a known trace; pass a trace file, or a folder of "
@@ -170,6 +175,10 @@ bool import_explain_unknown(const struct import_source *source, struct status *s
             memcmp(head.data + s->offset, s->bytes, s->length) == 0)
             return status_fail(status, STATUS_INPUT, "%s", s->message);
     }
+    if (is_pprof(head))
+        return status_fail(status, STATUS_INPUT,
+                           "is a profile of pprof (Go, gperftools, memory of JAX); open it in "
+                           "speedscope, export it there, and pass that file");
     struct text text = skip_blanks(head);
     if (text.length == 0)
         return status_fail(status, STATUS_INPUT, "contains only white space; " KNOWN_FORMATS);

@@ -222,6 +222,7 @@ static const struct {
     UNKNOWN(".json", "{\"nodes\": [{\"callFrame\": {}, \"hitCount\": 1}]}", "V8"),
     UNKNOWN(".json", "{\"schema\": \"1.1\", \"nodes\": [{\"ctrl_deps\": 1}]}", "--execution-trace"),
     UNKNOWN(".out", "gmon\x01", "gprof"),
+    UNKNOWN(".prof", "\x0a\x04\x08\x01\x10\x02\x0a\x04", "pprof"),
     UNKNOWN(".mojo", "MOJ\x03", "mojo2austin"),
     UNKNOWN(".out", "# callgrind format\n", "callgrind"),
     UNKNOWN(".txt", " \n\t\n", "only white space"),
