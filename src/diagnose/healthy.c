@@ -219,6 +219,24 @@ static void list_calls(const struct recorded *recorded, struct buffer *words) {
                           recorded->calls[class] == 1 ? one[class] : many[class]);
 }
 
+/* An operator with most of the host's time is a finding, whatever the device does. */
+static void name_main_operator(struct diagnosis *diagnosis, struct finding *finding) {
+    const struct ranges *ranges = diagnosis->source->ranges;
+    const struct range_group *top = NULL;
+    char part[FORMAT_SIZE], name[NAME_SIZE];
+    for (size_t i = 0; i < ranges->count; i++)
+        if (ranges->groups[i].category == RANGE_OP &&
+            (!top || ranges->groups[i].host_self > top->host_self))
+            top = &ranges->groups[i];
+    if (top && 2 * top->host_self > diagnosis->verdict->time)
+        diagnose_set_text(
+            diagnosis, &finding->headline,
+            "The host is in %s %s of the time. The trace has GPU API calls but no kernels, so GPU "
+            "time is unknown.",
+            short_name(trace_text(diagnosis->trace, top->name), name),
+            whole_percent(share_of(top->host_self, diagnosis->verdict->time), part));
+}
+
 /* The trace has API calls but no kernels. */
 static void describe_unrecorded(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
@@ -234,6 +252,7 @@ static void describe_unrecorded(struct diagnosis *diagnosis, struct finding *fin
                       ? "Kernels were launched, but not recorded, or their records were lost."
                       : "No launch was recorded either: the program ended before its first kernel, "
                         "or its kernels were not recorded.");
+    name_main_operator(diagnosis, finding);
     list_calls(&facts->recorded, &calls);
     if (buffer_ok(&calls, diagnosis->status))
         finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT}, "%.*s",
