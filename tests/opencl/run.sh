@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Records OpenCL programs with `ridge record` and compares the recording with what they count.
 #
-#   BUILD=build [CC=cc] [SAN=...] tests/opencl/run.sh
+#   BUILD=build [CC=cc] [SAN=...] [RIDGE_MANY=1] tests/opencl/run.sh
 #
 # tests/opencl/target.c has the programs. They print what they compute and what the API answers, which
 # must be the same with and without ridge. First with a stand-in (tests/opencl/standin.c), which can
 # misbehave; then with a driver (PoCL), where there is one behind a loader that supports layers.
-# Ends with `N passed, N failed, N skipped`.
+# Ends with `N passed, N failed, N skipped`. RIDGE_MANY: a million kernels, which take minutes.
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=${BUILD:-build}
@@ -18,6 +18,8 @@ trap 'rm -rf "$scratch"' EXIT
 export LC_ALL=C POCL_CACHE_DIR=$scratch/cache ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0:handle_segv=0
 mkdir "$POCL_CACHE_DIR"
 passed=0 failed=0 skipped=0
+commands=20000
+[ -z "${RIDGE_MANY:-}" ] || commands=1000000
 
 finish() {
     echo "$passed passed, $failed failed, $skipped skipped"
@@ -105,7 +107,7 @@ in_groups() {
         is 30 "SELECT count(*) FROM activity WHERE name = 'required' AND (grid_x, block_x) = (32, 32)" &&
         is 30 "SELECT count(*) FROM activity WHERE name = 'add_one' AND (grid_x, block_x) = ($1, $2)"
 }
-in_many() { run_both 0 many 20000 && has_kernels add_one && is_sound; }
+in_many() { run_both 0 many $commands && has_kernels add_one && is_sound; }
 with_info() { run_both 0 info && has_kernels triple && is_sound; }
 with_events() {
     run_both 0 events 100 && has_kernels triple && has_kernels add_one && has_copies reads "direction = 'DtoH'" &&
@@ -117,6 +119,12 @@ with_memory() {
         has_copies maps "name = 'Map'" && has_copies unmaps "name = 'Unmap'" && is_sound &&
         has_copies shared "'managed' IN (from_memory, to_memory)" && has_calls 20 clEnqueueMarkerWithWaitList &&
         has_calls 20 clEnqueueBarrierWithWaitList &&
+        is 0 "SELECT sum(CASE operation WHEN 'alloc' THEN bytes ELSE -bytes END) FROM memory"
+}
+# An allocation that fails is a call with a result, and no memory.
+without_memory() {
+    run_both 0 failing-memory 10 && has_kernels add_one && is_sound &&
+        is 1 "SELECT count(*) FROM call WHERE name = 'clCreateBuffer' AND result <> 0" &&
         is 0 "SELECT sum(CASE operation WHEN 'alloc' THEN bytes ELSE -bytes END) FROM memory"
 }
 in_threads() { run_both 0 threads 500 && has_kernels add_one && is_sound && is 4 "SELECT count(*) FROM queue WHERE id > 0"; }
@@ -226,12 +234,13 @@ if [ "$(value "SELECT count(*) FROM meta WHERE key = 'opencl.recorded'")" != 1 ]
     finish
 fi
 
-check "steps of a program" in_steps
+check "steps of a program" patient in_steps
 check "work-group sizes that the driver chooses" in_groups 0 0
-check "twenty thousand kernels without a wait" in_many
+check "$commands kernels without a wait" in_many
 check "what the API answers about queues and events" with_info
 check "events, callbacks and two queues" with_events
-check "maps, fills, copies, shared memory" with_memory
+check "maps, fills, copies, shared memory" patient with_memory
+check "an allocation that fails" without_memory
 check "four threads" in_threads
 check "sub-devices" on_sub_devices
 check "a child that uses OpenCL" in_a_child

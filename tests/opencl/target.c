@@ -98,13 +98,19 @@ static cl_mem create_buffer(cl_context context, cl_bitfield flags, size_t bytes,
     return memory;
 }
 
+/* Long enough for the probe's reader to see what is complete: see tests/patient.sh. */
+static void give_time(unsigned ms) {
+    const char *patience = getenv("PATIENCE");
+    if (is_recorded())
+        usleep(1000 * ms * (unsigned)(patience ? atoi(patience) : 1));
+}
+
 /* A thread of the driver may have the last reference. It calls the probe after count_destroyed(),
  * which was added later. */
 static void wait_for_destructors(void) {
     for (unsigned i = 0; i < 60000 && buffers_destroyed < buffers_created; i++)
         usleep(1000);
-    if (is_recorded())
-        usleep(100000);
+    give_time(100);
 }
 
 static void find_device(struct setup *setup) {
@@ -416,6 +422,22 @@ static void memory(unsigned count) {
            total, count, count, count, count, count, shared ? 2 : 0);
 }
 
+/* More than any device has. */
+static void failing_memory(unsigned count) {
+    struct setup setup = set_up();
+    cl_command_queue queue = create_queue(&setup, 0);
+    cl_int error = 0;
+    cl_mem memory = CL(clCreateBuffer, cl_mem, cl_context, cl_bitfield, size_t, void *,
+                       cl_int *)(setup.context, CL_MEM_READ_WRITE, SIZE_MAX / 4, NULL, &error);
+    printf("memory %d error %d\n", memory != NULL, error);
+    for (unsigned i = 0; i < count; i++)
+        launch(queue, setup.add_one, 0, NULL, NULL);
+    finish(queue);
+    release_queue(queue);
+    tear_down(&setup);
+    printf("count add_one %u\n", count);
+}
+
 static struct setup shared_setup;
 static unsigned thread_launches;
 
@@ -522,13 +544,6 @@ static void fork_after(unsigned count) {
 }
 
 static volatile int *volatile nowhere;
-
-/* Long enough for the probe's reader to see what is complete: see tests/patient.sh. */
-static void give_time(unsigned ms) {
-    const char *patience = getenv("PATIENCE");
-    if (getenv("RIDGE_SPOOL"))
-        usleep(1000 * ms * (unsigned)(patience ? atoi(patience) : 1));
-}
 
 /* Ends without waiting, in one of several ways. */
 static void abrupt(unsigned count, int how) {
@@ -644,8 +659,9 @@ static void timed(unsigned count) {
 }
 
 /* For tests/bench/overhead: prints "ready", then the microseconds per kernel of a round for each
- * line that it reads. */
+ * line that it reads, of CPU time if the environment has CPU_TIME. */
 static void served(unsigned count) {
+    clockid_t clock = getenv("CPU_TIME") ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
     struct setup setup = set_up();
     cl_command_queue queue = create_queue(&setup, 0);
     char line[64];
@@ -653,11 +669,11 @@ static void served(unsigned count) {
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {
         struct timespec start, end;
-        clock_gettime(CLOCK_MONOTONIC, &start);
+        clock_gettime(clock, &start);
         for (unsigned i = 0; i < count; i++)
             launch(queue, setup.add_one, 0, NULL, NULL);
         finish(queue);
-        clock_gettime(CLOCK_MONOTONIC, &end);
+        clock_gettime(clock, &end);
         double ns =
             (double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec);
         printf("%.4f\n", ns / 1e3 / count);
@@ -743,6 +759,7 @@ static const struct {
     {"unloaded", unloaded},
     {"command-buffers", command_buffers},
     {"served", served},
+    {"failing-memory", failing_memory},
     {"timed", timed},
     {"groups", groups},
     {"driver-cost", driver_cost},

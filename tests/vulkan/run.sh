@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Records Vulkan programs with `ridge record` and compares the recording with what they count.
 #
-#   BUILD=build [CC=cc] [SAN=...] [PYTHON=python3] [RIDGE_VULKAN_CLIENTS=FOLDER] tests/vulkan/run.sh
+#   BUILD=build [CC=cc] [SAN=...] [PYTHON=python3] [RIDGE_VULKAN_CLIENTS=FOLDER] [RIDGE_MANY=1] tests/vulkan/run.sh
 #
 # tests/vulkan/target.c has the programs; what they print must be the same with and without ridge. They run on
 # tests/vulkan/standin.c, and on a Vulkan driver (lavapipe) where there is one. The validation layers are used
 # where they are installed, and so are real programs: wgpu-py and ncnn, and those that tests/vulkan/get-clients
 # has put into FOLDER. Their dispatches are counted by tests/vulkan/counter.c, a layer beside ridge's. Ends with
-# `N passed, N failed, N skipped`.
+# `N passed, N failed, N skipped`. RIDGE_MANY: thousands of command buffers, and a million dispatches, which take minutes.
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 build=${BUILD:-build}
@@ -20,6 +20,8 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/ridge-vulkan.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export LC_ALL=C ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0:handle_segv=0
 passed=0 failed=0 skipped=0
+buffers=500 commands=20000
+[ -z "${RIDGE_MANY:-}" ] || buffers=5000 commands=1000000
 
 finish() {
     echo "$passed passed, $failed failed, $skipped skipped"
@@ -109,13 +111,13 @@ in_steps() {
         is 1 "SELECT count(*) FROM device WHERE id > 0"
 }
 submitted_again() { target 0 again 50 && is_complete; }
-in_many() { target 0 many 500 && is_complete; }
+in_many() { target 0 many $buffers && is_complete; }
 in_groups() {
     target 0 grouped 10 && is 10 "SELECT count(*) FROM activity WHERE name GLOB 'work x2 + main#*'" &&
         is 10 "SELECT count(*) FROM activity WHERE name = 'work x3'" && is_sound &&
         options='--vulkan dispatch' target 0 grouped 10 && is_complete
 }
-in_one_buffer() { target 0 large 20000 && is_complete; }
+in_one_buffer() { target 0 large $commands && is_complete; }
 in_secondaries() { target 0 secondary 10 && is_complete; }
 in_shared_secondaries() {
     target 0 secondary-shared 10 && is_sound && is 20 "SELECT count(*) FROM activity WHERE name = 'work'" &&
@@ -295,7 +297,7 @@ check "stand-in: steps of a program" with_standin in_steps
 check "stand-in: a command buffer submitted again, while the clock wraps around" with_standin with_wrap
 check "stand-in: a clock that is read slowly" with_standin with_slow_clock
 check "stand-in: results that arrive out of order" with_standin reordered
-check "stand-in: hundreds of command buffers" with_standin in_many
+check "stand-in: $buffers command buffers" with_standin in_many
 check "stand-in: groups without barriers" with_standin in_groups
 check "stand-in: secondary command buffers" with_standin in_secondaries
 check "stand-in: several queues" with_standin on_queues
@@ -313,9 +315,9 @@ case $? in
 esac
 check "steps of a program" in_steps
 check "a command buffer submitted again" submitted_again
-check "hundreds of command buffers, one by one and together" in_many
+check "$buffers command buffers, one by one and together" in_many
 check "groups without barriers, and each dispatch" in_groups
-check "twenty thousand dispatches in one command buffer" in_one_buffer
+check "$commands dispatches in one command buffer" in_one_buffer
 check "secondary command buffers" in_secondaries
 check "secondary command buffers that are shared" in_shared_secondaries
 check "command buffers in use twice at a time" in_simultaneous

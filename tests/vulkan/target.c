@@ -518,8 +518,9 @@ static void threads(unsigned count) {
     copies = fills = 4ul * count;
 }
 
-/* The microseconds of a submission of PER_BUFFER dispatches. */
-static double time_submissions(struct gpu *gpu, unsigned count) {
+/* The microseconds of a submission of PER_BUFFER dispatches, with a barrier after every `group`. */
+static double time_submissions(struct gpu *gpu, unsigned count, unsigned group) {
+    clockid_t clock = getenv("CPU_TIME") ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
     enum { IN_FLIGHT = 8 };
     vk_command_buffer buffers[IN_FLIGHT];
     vk_handle fences[IN_FLIGHT];
@@ -531,18 +532,18 @@ static double time_submissions(struct gpu *gpu, unsigned count) {
                                        .sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, .flags = 1},
                                    NULL, &fences[i]));
     }
-    clock_gettime(CLOCK_MONOTONIC, &from);
+    clock_gettime(clock, &from);
     for (unsigned i = 0; i < count; i++) {
         vk_handle fence = fences[i % IN_FLIGHT];
         MUST(gpu->vk.vkWaitForFences(gpu->device, 1, &fence, 1, UINT64_MAX));
         MUST(gpu->vk.vkResetFences(gpu->device, 1, &fence));
         begin(gpu, buffers[i % IN_FLIGHT], VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
-        add_dispatches(gpu, buffers[i % IN_FLIGHT], PER_BUFFER, 1, 0);
+        add_dispatches(gpu, buffers[i % IN_FLIGHT], PER_BUFFER, group, 0);
         end(gpu, buffers[i % IN_FLIGHT]);
         submit(gpu, 0, &buffers[i % IN_FLIGHT], 1, fence);
     }
     MUST(gpu->vk.vkDeviceWaitIdle(gpu->device));
-    clock_gettime(CLOCK_MONOTONIC, &to);
+    clock_gettime(clock, &to);
     for (unsigned i = 0; i < IN_FLIGHT; i++)
         gpu->vk.vkDestroyFence(gpu->device, fences[i], NULL);
     dispatches += (unsigned long)count * PER_BUFFER;
@@ -552,15 +553,21 @@ static double time_submissions(struct gpu *gpu, unsigned count) {
 }
 
 /* For tests/bench/overhead: prints "ready", then the microseconds per submission of a round for
- * each line that it reads. */
-static void served(struct gpu *gpu, unsigned count) {
+ * each line that it reads, of CPU time if the environment has CPU_TIME. */
+static void serve(struct gpu *gpu, unsigned count, unsigned group) {
     char line[64];
     printf("ready\n");
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {
-        printf("%.4f\n", time_submissions(gpu, count));
+        printf("%.4f\n", time_submissions(gpu, count, group));
         fflush(stdout);
     }
+}
+static void served(struct gpu *gpu, unsigned count) {
+    serve(gpu, count, 1);
+}
+static void served_grouped(struct gpu *gpu, unsigned count) {
+    serve(gpu, count, PER_BUFFER);
 }
 
 static void print_counts(void) {
@@ -663,6 +670,7 @@ static const struct scenario {
                  {"queues", queues},
                  {"labels", labels},
                  {"served", served},
+                 {"served-grouped", served_grouped},
                  {"own-queries", own_queries},
                  {"memory", without_memory}};
 

@@ -2,7 +2,9 @@
  * graphs, events, stamps, copies of all sizes, and sources that do not compile. */
 #include "../test.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -282,6 +284,25 @@ static void compile_product(const struct vulkan_device *device, const struct mat
     }
     kernel_generated_finish(&generated);
     buffer_finish(&source);
+    buffer_finish(&spirv);
+}
+
+/* Children of such a program leave no status behind. */
+TEST(shaders_compile_in_a_program_that_ignores_its_children) {
+    static const char good[] = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}\n";
+    static const char bad[] = "#version 460\nvoid main() { x; }\n";
+    struct buffer spirv = {0};
+    struct status status = {0};
+    if (!vulkan_compiler_check(&status)) {
+        test_skip(status.message);
+        return;
+    }
+    void (*before)(int) = signal(SIGCHLD, SIG_IGN);
+    CHECK_OK(vulkan_compile(good, sizeof good - 1, &spirv, &status), status);
+    CHECK(spirv.length > 0);
+    CHECK(!vulkan_compile(bad, sizeof bad - 1, &spirv, &status));
+    CHECK(strstr(status.message, "'x' : undeclared identifier"));
+    signal(SIGCHLD, before);
     buffer_finish(&spirv);
 }
 
