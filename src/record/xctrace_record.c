@@ -303,8 +303,13 @@ static bool start_program(struct xctrace_record *record, const struct record_opt
                             .variables = options->variables,
                             .ignores_pipe = options->pipe_was_ignored};
     int reason = 0;
-    if (!record_open_output(&record->file, options, summary->target.pid, status) ||
-        !launch_send(connection, &launch, &reason, status))
+    if (!record_open_output(&record->file, options, summary->target.pid, status))
+        return false;
+    program_pid = summary->target.pid; /* it may run before launch_send() returns */
+    bool sent = launch_send(connection, &launch, &reason, status);
+    if (!sent || reason)
+        program_pid = 0;
+    if (!sent)
         return false;
     summary->target.started = clock_now();
     if (reason) {
@@ -377,7 +382,6 @@ static bool launch_and_wait(struct xctrace_record *record, const struct record_o
         return false;
     } else {
         close(connection);
-        program_pid = summary->target.pid;
     }
     wait_for_xctrace(record, &summary->target, xctrace, &wait_status);
     check_bundle(record, options, wait_status, summary);
