@@ -556,9 +556,7 @@ int64_t selection_length(const struct selection *selection) {
     return length;
 }
 
-bool selection_contains(const struct selection *selection, int64_t time) {
-    if (selection->everything)
-        return true;
+bool selection_search(const struct selection *selection, int64_t time) {
     size_t low = 0;
     PARTITION_POINT(low, selection->count, i, selection->windows[i].end <= time);
     return low < selection->count && selection->windows[low].start <= time;

@@ -102,7 +102,13 @@ void selection_finish(struct selection *selection);
 /* Total length. */
 int64_t selection_length(const struct selection *selection);
 /* Whether an event that starts at `time` is selected. */
-bool selection_contains(const struct selection *selection, int64_t time);
+bool selection_search(const struct selection *selection, int64_t time);
+static inline bool selection_contains(const struct selection *selection, int64_t time) {
+    const struct window *first = selection->windows;
+    if (selection->everything || selection->count != 1)
+        return selection->everything || selection_search(selection, time);
+    return first->start <= time && time < first->end;
+}
 /* The selected length of [start, end). `cursor`, initially 0, makes queries in order of start
  * cheap. */
 int64_t selection_overlap(const struct selection *selection, int64_t start, int64_t end,

@@ -51,15 +51,28 @@ void doctor_gather_xctrace(struct doctor_facts *facts) {
     }
 }
 
+/* Where xctrace does not run, the probe records. */
+static void check_without_xctrace(const struct doctor_facts *facts,
+                                  struct doctor_finding *finding) {
+    const char *problem = facts->xctrace.there
+                              ? facts->instruments.problem
+                              : "xctrace was not found: install Xcode from the App Store (the "
+                                "command line tools do not include it)";
+    finding->can = facts->is_macos && facts->probe.there;
+    if (finding->can)
+        snprintf(finding->found, sizeof finding->found, "by the probe, without CPU samples; %.*s",
+                 FACT_TEXT - 64, problem);
+    else
+        snprintf(finding->step, sizeof finding->step, "%s", problem);
+}
+
 void doctor_check_metal(const struct doctor_facts *facts, struct doctor_finding *finding) {
     finding->can = false;
-    if (!facts->xctrace.there)
+    if (!facts->is_macos && !facts->xctrace.there)
         snprintf(finding->step, sizeof finding->step, "%s",
-                 facts->is_macos ? "xctrace was not found: install Xcode from the App Store (the "
-                                   "command line tools do not include it)"
-                                 : "only on macOS; ridge imports exports of xctrace");
+                 "only on macOS; ridge imports exports of xctrace");
     else if (!facts->instruments.there)
-        snprintf(finding->step, sizeof finding->step, "%s", facts->instruments.problem);
+        check_without_xctrace(facts, finding);
     else if (facts->developer_mode == 0)
         snprintf(finding->step, sizeof finding->step,
                  "developer mode is off: run sudo DevToolsSecurity -enable");

@@ -32,7 +32,21 @@ static double dependence(const int64_t *lengths, size_t count) {
         next += i ? above * last : 0;
         last = above;
     }
-    return same > 0 ? fmin(fmax(next / same, 0), 0.95) : 0;
+    return same > 0 ? fmin(next / same, 0.95) : 0;
+}
+
+/* Units that alternate between long and short are parts of one unit. */
+#define ALTERNATES (-0.5)
+
+static double noise_of_pairs(const int64_t *lengths, size_t count, struct status *status) {
+    int64_t *pairs = memory_allocate(count / 2, sizeof *pairs, status);
+    if (!pairs)
+        return NAN;
+    for (size_t i = 0; i < count / 2; i++)
+        pairs[i] = lengths[2 * i] + lengths[2 * i + 1];
+    double spread = noise_of_units(pairs, count / 2, status);
+    memory_free(pairs);
+    return spread;
 }
 
 double noise_of_units(const int64_t *lengths, size_t count, struct status *status) {
@@ -43,6 +57,9 @@ double noise_of_units(const int64_t *lengths, size_t count, struct status *statu
     }
     if (count < UNITS_MIN)
         return -1;
+    double r = dependence(lengths, count);
+    if (r < ALTERNATES && count >= 2 * UNITS_MIN)
+        return noise_of_pairs(lengths, count, status);
     double *sorted = memory_allocate(count, sizeof *sorted, status);
     if (!sorted)
         return NAN;
@@ -54,7 +71,7 @@ double noise_of_units(const int64_t *lengths, size_t count, struct status *statu
         (statistics_quantile(sorted, count, 0.75) - statistics_quantile(sorted, count, 0.25)) /
         1.349;
     memory_free(sorted);
-    double r = dependence(lengths, count);
+    r = fmax(r, 0);
     double independent = fmin((double)count * (1 - r) / (1 + r), INDEPENDENT_MAX);
     return median > 0 ? 1.2533 * deviation / sqrt(fmax(independent, 1)) / median : -1;
 }

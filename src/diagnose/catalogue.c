@@ -57,9 +57,23 @@ static bool has_any(struct text name, const char *words) {
     return false;
 }
 
+/* Compiled functions that launch several kernels each: the program does not run eagerly. */
+static bool is_compiled(const struct recorded *recorded) {
+    enum { KERNELS_EACH = 4 };
+    return recorded->modules && recorded->kernels >= KERNELS_EACH * recorded->modules;
+}
+
+static bool reads_results(const struct facts *facts) {
+    uint64_t count = 0;
+    for (unsigned class = 0; class < COPY_CLASSES; class ++)
+        count += facts->directed[class][COPY_DTOH].count;
+    return count > 0;
+}
+
 static bool is_for(const struct matcher *matcher, const struct pattern *row) {
-    return row->framework == FRAMEWORK_CUDA ||
-           row->framework == matcher->diagnosis->facts.framework;
+    const struct facts *facts = &matcher->diagnosis->facts;
+    return (row->framework == FRAMEWORK_CUDA || row->framework == facts->framework) &&
+           !(row->eager && is_compiled(&facts->recorded)) && (!row->reads || reads_results(facts));
 }
 
 /* Adds to all clauses of that kind that have the name; returns whether the first clause has. */

@@ -33,6 +33,8 @@ struct pattern {
     struct clause all[CATALOGUE_CLAUSES];
     const char *unless;        /* parts of names of kernels and ranges that rule it out */
     const char *unless_code;   /* the same of files, functions and lines */
+    bool reads;                /* only where data is copied to the host */
+    bool eager;                /* not where compiled functions launch several kernels each */
     uint64_t belongs;          /* findings whose fix it is, a bit each */
     enum finding_kind if_none; /* the finding to add if there is none of them; or 0 */
     enum effort effort;

@@ -349,8 +349,8 @@ const struct pattern catalogue_rows[] = {
      .words = "Combine the operations of CuPy: @cupy.fuse(), cupy.ElementwiseKernel, "
               "cupy.ReductionKernel or one cupy.RawKernel; a stream can be captured as a graph "
               "(stream.begin_capture())"},
-    {JAX, .all = {LAUNCHES("wrapped_|fusion", 0.2), LAUNCHES("wrapped_", 0.05)}, .belongs = ISSUE,
-     LINES, .saves = 0.97,
+    {JAX, .all = {LAUNCHES("wrapped_|fusion", 0.2), LAUNCHES("wrapped_", 0.05)}, .eager = true,
+     .belongs = ISSUE, LINES, .saves = 0.97,
      .words = "Put the whole function under jax.jit: operations outside of it are dispatched one "
               "by one",
      .where = "not where shapes or Python branches depend on values"},
@@ -500,7 +500,7 @@ const struct pattern catalogue_rows[] = {
     {ANY, .all = {CALLS("cudaDeviceSynchronize", 0.5)}, .belongs = ON(SYNC_IN_LOOP), LINES,
      .words = "Leave out cudaDeviceSynchronize between kernels: kernels of one stream run in "
               "order, and the host need not wait"},
-    {ANY, .all = {CALLS("cudaStreamSynchronize", 1), CALLS("cudaMemcpy", 1)},
+    {ANY, .all = {CALLS("cudaStreamSynchronize", 1), CALLS("cudaMemcpy", 1)}, .reads = true,
      .belongs = ON(SYNC_IN_LOOP), LINES,
      .words = "Read results one step late: start the copy, continue with the next step, and wait "
               "for the copy then"},
@@ -678,10 +678,15 @@ const struct pattern catalogue_rows[] = {
     {ANY,
      .all = {CALLS("cudaMalloc|hipMalloc|cuMemAlloc", 0.5),
              CALLS("cudaFree|hipFree|cuMemFree", 0.5)},
-     .unless = "cupy_|at::native|2at6native", .belongs = ON(ALLOCATION), LINES,
+     .unless = "cupy_|at::native|2at6native|MallocAsync|AllocAsync", .belongs = ON(ALLOCATION),
+     LINES,
      .words = "Allocate the buffers once, before the loop, or from a pool (cudaMallocAsync, "
               "cudaFreeAsync)",
      .where = "cudaMallocAsync: CUDA 11.2"},
+    {ANY, .all = {CALLS("MallocAsync|AllocAsync", 0.5)}, .belongs = ON(ALLOCATION), LINES,
+     .words = "Raise the release threshold of the memory pool (cudaMemPoolSetAttribute, "
+              "cudaMemPoolAttrReleaseThreshold): by default every synchronization returns its "
+              "unused memory to the system"},
 };
 const size_t catalogue_row_count = ARRAY_COUNT(catalogue_rows);
 _Static_assert(ARRAY_COUNT(catalogue_rows) <= CATALOGUE_ROWS_MAX, "a bit for each row");

@@ -439,14 +439,23 @@ static bool is_gpu_api(struct text name) {
     return false;
 }
 
+/* XLA's host event around the launches of one execution: "jit_step:XLA GPU module". */
+static bool is_xla_module(struct text name) {
+    return text_find(name, ":XLA GPU module") >= 0;
+}
+
 /* Calls of class sync and other may belong to runtimes without a GPU; they count only if their name
  * is one of a GPU API. All other classes exist only for GPUs. */
 static bool count_recorded(const struct model *model, struct recorded *recorded,
                            struct status *status) {
     const struct trace *trace = model->trace;
-    struct name_trait gpu_api;
+    struct name_trait gpu_api, modules;
     if (!name_trait_begin(&gpu_api, trace, is_gpu_api, status))
         return false;
+    if (!name_trait_begin(&modules, trace, is_xla_module, status)) {
+        name_trait_finish(&gpu_api);
+        return false;
+    }
     recorded->activities = trace->activity.count;
     for (size_t i = 0; i < trace->activity.count; i++)
         recorded->kernels += trace->activity.kind[i] == ACTIVITY_KERNEL;
@@ -460,6 +469,10 @@ static bool count_recorded(const struct model *model, struct recorded *recorded,
     }
     for (size_t i = 0; i < trace->range.count; i++)
         recorded->operators += trace->range.category[i] == RANGE_OP;
+    for (size_t i = 0; i < trace->range.count; i++)
+        recorded->modules += trace->range.category[i] != RANGE_DEVICE &&
+                             name_has_trait(&modules, trace->range.name[i]);
+    name_trait_finish(&modules);
     name_trait_finish(&gpu_api);
     return true;
 }

@@ -80,6 +80,7 @@ struct recorded {
     uint64_t calls[CALL_CLASSES]; /* outermost calls of a GPU API */
     uint64_t all_calls;           /* their sum */
     uint64_t operators;           /* ranges of a framework's operators */
+    uint64_t modules;             /* executions of modules that XLA compiled */
 };
 
 /* Kernels that slow down during the run, as they do when a device lowers its clock. */

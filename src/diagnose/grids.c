@@ -129,7 +129,7 @@ static void find_small_blocks(struct diagnosis *diagnosis) {
                     "threads, largest: %s, %s a block",
                     format_percent(share_of(kernels->small_block_time, kernels->total_time), part),
                     words, threads);
-    finding_gain(diagnosis, finding, "with blocks of 256 threads, about %s",
+    finding_gain(diagnosis, finding, "with blocks of 256 threads, at best %s",
                  from_to(diagnosis, finding->recoverable, change));
     finding_cause(diagnosis, finding,
                   "A multiprocessor holds at most 32 blocks, so its warps are few, and starting "

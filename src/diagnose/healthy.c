@@ -355,15 +355,16 @@ static void describe_unmeasured(struct diagnosis *diagnosis, struct finding *fin
 static bool kernels_are_unknown(const struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     struct text top = trace_text(diagnosis->trace, kernels->class_top_name[KERNEL_OTHER]);
-    return !text_starts(top, "CUDA graph") &&
-           2 * kernels->time[KERNEL_OTHER] > kernels->total_time &&
+    bool unnamed = 2 * kernels->time[KERNEL_OTHER] > kernels->total_time;
+    bool few = kernels->count < KERNELS_MIN && !diagnosis->source->narrowed;
+    return !text_starts(top, "CUDA graph") && (unnamed || few) &&
            2 * kernels->known_time < kernels->total_time;
 }
 
 static void describe_unknown_kernels(struct diagnosis *diagnosis, struct finding *finding) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     uint32_t top = kernels->class_top_name[KERNEL_OTHER];
-    char busy[FORMAT_SIZE], part[FORMAT_SIZE], name[NAME_SIZE];
+    char busy[FORMAT_SIZE], part[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE], name[NAME_SIZE];
     finding->kind = FINDING_UNDECIDED;
     finding->confidence = CONFIDENCE_LOW;
     diagnose_set_text(
@@ -371,10 +372,14 @@ static void describe_unknown_kernels(struct diagnosis *diagnosis, struct finding
         "%s is busy %s of the time. How efficient its kernels are was not recorded.",
         device_subject(diagnosis),
         whole_percent(share_of(diagnosis->facts.busy, diagnosis->facts.window), busy));
-    finding_summary(
-        diagnosis, finding,
-        "%s of the kernel time is in kernels whose names do not show what they do",
-        format_percent(share_of(kernels->time[KERNEL_OTHER], kernels->total_time), part));
+    if (2 * kernels->time[KERNEL_OTHER] > kernels->total_time)
+        finding_summary(
+            diagnosis, finding,
+            "%s of the kernel time is in kernels whose names do not show what they do",
+            format_percent(share_of(kernels->time[KERNEL_OTHER], kernels->total_time), part));
+    else
+        finding_summary(diagnosis, finding, "%s recorded, with unknown work",
+                        format_plural(kernels->count, "kernel was", "kernels were", count));
     finding_cause(diagnosis, finding,
                   "Their bytes and operations are not known, so their distance from the limits of "
                   "the device is not known either.");

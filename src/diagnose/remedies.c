@@ -8,7 +8,8 @@ static const struct {
         {"Capture the step in a CUDA graph (cudaStreamBeginCapture)",
          "Capture the step in a CUDA graph (torch.cuda.graph or "
          "torch.compile(mode=\"reduce-overhead\"))",
-         "Put the whole step under one jax.jit, so that it is dispatched once",
+         "Dispatch less often: the whole step under one jax.jit, or several steps in one "
+         "(jax.lax.scan)",
          "Compile the step with ridge_compile(), which replays it as one graph",
          "Encode all dispatches of the step into one command buffer (MLX: mx.compile)",
          .opencl =

@@ -18,7 +18,7 @@ static void sum_thread(const struct model *model, uint32_t thread, int64_t *by_n
     for (size_t i = first; i < end; i++)
         if (!model->call_nested[i])
             by_name[call->name[i]] = 0;
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = first; i < end && call->start[i] < part->window.end; i++) {
         int64_t inside = model->call_nested[i]
                              ? 0
                              : overlap(call->start[i], model_call_end(model, i), part->window);

@@ -1,5 +1,6 @@
 # The lines of a C program: of its launches (tests/fixtures/native_lines.c on the fake CUDA driver of
 # tests/probe), of its loops, and of its samples, in each version of DWARF.
+[ -z "${SAN:-}" ] || { echo "SKIP a probe with a sanitizer needs a program with it" && exit 77; }
 [ "$(uname -s)" = Linux ] || { echo "SKIP the fake CUDA driver needs Linux" && exit 77; }
 [ "$(uname -m)" = x86_64 ] || { echo "SKIP the compiler need not keep frame pointers" && exit 77; }
 nm -D "$(${CC:-cc} -print-file-name=libc.so.6)" 2> /dev/null | grep -q _dl_find_object ||

@@ -1,5 +1,6 @@
 # The line of every launch and the turns of the program's loop, in every Python that is found: programs
 # with known lines (tests/fixtures/lines.py) on the fake CUDA driver of tests/probe.
+[ -z "${SAN:-}" ] || { echo "SKIP a probe with a sanitizer needs a program with it" && exit 77; }
 [ "$(uname -s)" = Linux ] || { echo "SKIP the fake CUDA driver needs Linux" && exit 77; }
 command -v python3 > /dev/null || { echo "SKIP there is no python3" && exit 77; }
 python3 -c 'import ctypes' 2> /dev/null || { echo "SKIP python3 has no ctypes" && exit 77; }

@@ -52,9 +52,9 @@ echo "status $?"
 "$RIDGE" query x.ridge "SELECT value FROM meta WHERE key = 'target.status'" --format csv
 
 echo "- a time limit"
-(say record -q -f --duration 0.3 -o x.ridge -- sleep 60) 2> /dev/null
+(say record -q -f --duration 2 -o x.ridge -- sleep 600) 2> /dev/null
 echo "- a running process continues"
-sleep 60 &
+sleep 600 &
 sleeper=$!
 disown $sleeper # no message when it ends
 say record -q -f -p $sleeper --duration 0.2 -o x.ridge
@@ -72,7 +72,7 @@ kill $sleeper
 say record -p 999999999 -o y.ridge
 
 echo "- failures of xctrace"
-for failure in empty lost truncated bad-table schemas killed; do
+for failure in empty lost truncated bad-table crash schemas killed; do
     echo "$failure:"
     XCTRACE_STANDIN=$failure record -f -o "$failure.ridge" -- echo hello 2>&1 | grep -v '^cost' | plain
 done

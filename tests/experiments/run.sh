@@ -17,19 +17,23 @@ passed=0 failed=0 skipped=0
 has_device() { "$ridge" devices | grep -q "^$1[: ]"; }
 
 check_device() {
-    local device=$1 counts
+    local device=$1 counts try
     if ! has_device "$device"; then
         echo "skipped the experiments on $device: there is none here"
         skipped=$((skipped + 1))
         return
     fi
-    if ! "$ridge" bench all --quick -q $OPTIONS -d "$device" --json -o "$scratch/$device.json" \
-        --trace "$scratch/$device.ridge" 2> "$scratch/errors"; then
-        echo "FAILED ridge bench all --quick -d $device: $(cat "$scratch/errors")"
-        failed=$((failed + 1))
-        return
-    fi
-    python3 tests/experiments/check.py "$scratch/$device.json" > "$scratch/printed"
+    for try in 1 2 3; do # other programs can make a roof too low, not each time
+        rm -f "$scratch/$device.json" "$scratch/$device.ridge"
+        if ! "$ridge" bench all --quick -q $OPTIONS -d "$device" --json -o "$scratch/$device.json" \
+            --trace "$scratch/$device.ridge" 2> "$scratch/errors"; then
+            echo "FAILED ridge bench all --quick -d $device: $(cat "$scratch/errors")"
+            failed=$((failed + 1))
+            return
+        fi
+        python3 tests/experiments/check.py "$scratch/$device.json" > "$scratch/printed"
+        grep -q '^FAILED .*faster than its roof' "$scratch/printed" || break
+    done
     grep '^FAILED' "$scratch/printed"
     counts=$(tail -n 1 "$scratch/printed")
     passed=$((passed + $(echo "$counts" | sed 's/ passed.*//')))

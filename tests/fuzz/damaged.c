@@ -249,7 +249,8 @@ static void shift_cells(struct decisions *decisions, struct part *part) {
     if (!cells)
         return;
     size_t row = decide(decisions, part->rows), other = decide(decisions, part->rows);
-    uint64_t by = decide_bits(decisions, 2) << decide(decisions, 40);
+    uint64_t by = decide_bits(decisions, 2);
+    by <<= decide(decisions, 40);
     switch (decide(decisions, 4)) {
     case 0:
         cells->values[row] = cells->values[other];

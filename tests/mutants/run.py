@@ -224,7 +224,7 @@ class Build:
     def link(self, sources):
         switch = os.path.join(self.folder, "mutant.o")
         self.run([*self.compiler, *self.flags, "-c", "-o", switch, os.path.join(HERE, "mutant.c")])
-        self.run([*self.compiler, *self.leaks, "-o", os.path.join(self.folder, "ridge"), switch,
+        self.run([*self.compiler, "-o", os.path.join(self.folder, "ridge"), switch,
                   *self.objects("MUTANT_RIDGE", sources), *self.libraries])
         for name, variable in {"unit": "MUTANT_UNIT", "fuzz-driver": "MUTANT_FUZZ"}.items():
             self.run([*self.compiler, *(self.address or self.leaks), "-o", os.path.join(self.folder, name), switch,
@@ -256,7 +256,7 @@ class Suite:
         self.build, self.jobs, self.scratch = build, jobs, scratch
         self.serial = 0
         self.killers = collections.defaultdict(list)  # the tests that killed mutants of a file
-        self.end, self.slow = math.inf, SLOW
+        self.end, self.slow, self.most = math.inf, SLOW, math.inf
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith(("RIDGE", "MAKE", "UPDATE"))}
         absent = os.path.join(scratch, "no-fixtures")
@@ -319,7 +319,7 @@ class Suite:
         environment = {**self.environment, "TMPDIR": folder}
         if mutant:
             environment["RIDGE_MUTANT"] = mutant
-        # tests/probe sets limits of its own, and the address sanitizer reserves terabytes
+        # tests/probe sets limits of its own, and sanitizers reserve terabytes
         memory = "" if "probe" in test.name or test.sanitized else "-v 8000000"
         limits = f"ulimit -t {math.ceil(limit)} {memory} -f 600000 -c 0; exec \"$@\""
         process = subprocess.Popen(
@@ -397,10 +397,13 @@ class Suite:
     def try_mutant(self, site):
         """The test that fails with the mutant (twice, and passes without it), and how many were tried."""
         tests = [test for test in self.tests if test.reached[site.id]]
-        known = self.killers[site.path]
+        known, spent = self.killers[site.path], 0.0
         for test in self.batches(tests, site.path.split("/")[1], known):
             if time.monotonic() > self.end:
                 return None, -1
+            spent += test.seconds
+            if spent > self.most and not test.sanitized:
+                break
             limit = 10 * test.seconds + 2
             mutant = str(site.id)
             if not self.run(test, mutant, limit) and not self.run(test, mutant, limit) and \
@@ -455,6 +458,8 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, help="stop trying mutants after that time; the rest does not count")
     parser.add_argument("--slow", type=float, default=SLOW, help="tests that take longer are not tried; more on a busy machine")
+    parser.add_argument("--most", type=float, default=math.inf,
+                        help="seconds of tests for one mutant, shortest first; it survives if they pass")
     parser.add_argument("--again", metavar="LOG", help="only the survivors that LOG names")
     parser.add_argument("--unreached", metavar="FILE", help="write the sites that no test reaches")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -489,7 +494,7 @@ def main():
         if arguments.seconds:
             suite.end = started + arguments.seconds
             random.Random(arguments.seed).shuffle(chosen)
-        suite.slow = arguments.slow
+        suite.slow, suite.most = arguments.slow, arguments.most
         suite.trace(total + 1)
         if arguments.unreached:
             write_unreached(suite, sources, arguments.unreached)

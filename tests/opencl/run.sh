@@ -234,12 +234,12 @@ if [ "$(value "SELECT count(*) FROM meta WHERE key = 'opencl.recorded'")" != 1 ]
     finish
 fi
 
-check "steps of a program" in_steps
+check "steps of a program" patient in_steps
 check "work-group sizes that the driver chooses" in_groups 0 0
 check "$commands kernels without a wait" in_many
 check "what the API answers about queues and events" with_info
 check "events, callbacks and two queues" with_events
-check "maps, fills, copies, shared memory" with_memory
+check "maps, fills, copies, shared memory" patient with_memory
 check "an allocation that fails" without_memory
 check "four threads" in_threads
 check "sub-devices" on_sub_devices

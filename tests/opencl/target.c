@@ -98,13 +98,19 @@ static cl_mem create_buffer(cl_context context, cl_bitfield flags, size_t bytes,
     return memory;
 }
 
+/* Long enough for the probe's reader to see what is complete: see tests/patient.sh. */
+static void give_time(unsigned ms) {
+    const char *patience = getenv("PATIENCE");
+    if (is_recorded())
+        usleep(1000 * ms * (unsigned)(patience ? atoi(patience) : 1));
+}
+
 /* A thread of the driver may have the last reference. It calls the probe after count_destroyed(),
  * which was added later. */
 static void wait_for_destructors(void) {
     for (unsigned i = 0; i < 60000 && buffers_destroyed < buffers_created; i++)
         usleep(1000);
-    if (is_recorded())
-        usleep(100000);
+    give_time(100);
 }
 
 static void find_device(struct setup *setup) {
@@ -538,13 +544,6 @@ static void fork_after(unsigned count) {
 }
 
 static volatile int *volatile nowhere;
-
-/* Long enough for the probe's reader to see what is complete: see tests/patient.sh. */
-static void give_time(unsigned ms) {
-    const char *patience = getenv("PATIENCE");
-    if (getenv("RIDGE_SPOOL"))
-        usleep(1000 * ms * (unsigned)(patience ? atoi(patience) : 1));
-}
 
 /* Ends without waiting, in one of several ways. */
 static void abrupt(unsigned count, int how) {

@@ -321,7 +321,7 @@ else
     check "CUDA: the program's own profiler" patient cuda_own_profiler
     check "CUDA: the program's own profiler, linked against CUPTI" patient cuda_linked_profiler
     check "CUDA: the program's own profiler, which finalizes CUPTI" patient cuda_finalizing_profiler
-    check "CUDA: the program's own profiler, which stays" cuda_lasting_profiler
+    check "CUDA: the program's own profiler, which stays" patient cuda_lasting_profiler
     check "CUDA: the program's own profiler, at all times" patient cuda_restless_profiler
     check "CUDA: only from a time on" cuda_delayed
     check "CUDA: the recorder stops before the program" cuda_stopped
@@ -347,8 +347,8 @@ else
         skip "attaching: ptrace is restricted"
     else
         check "attaching to a program with CUDA" patient attached_cuda
-        check "attaching to a program without CUDA" attached_cpu
-        check "attaching twice at a time" attached_twice
+        check "attaching to a program without CUDA" patient attached_cpu
+        check "attaching twice at a time" patient attached_twice
         check "attaching, and the recorder is killed" patient attached_and_killed
         check "attaching, and the recorder is killed while it does" patient attached_and_killed_early
     fi

@@ -77,13 +77,35 @@ def seconds(limit):
     return int(number) * {"ms": 0.001, "s": 1, "m": 60, "h": 3600}[unit]
 
 
+def wait_for_exec(child, command):
+    """The time limit counts from the start of the program, not of `ridge launch`."""
+    launcher = b"\0".join(word.encode() for word in command) + b"\0"
+    while child.poll() is None:
+        with open(f"/proc/{child.pid}/cmdline", "rb") as file:
+            words = file.read()
+        if words and words != launcher:
+            return
+        time.sleep(0.01)
+
+
 def run_launched(command, limit):
-    null = subprocess.DEVNULL
+    null, started, stopped = subprocess.DEVNULL, [], []
+
+    def stop(*_):
+        stopped.append(1)
+        for child in started:
+            child.terminate()
+
+    signal.signal(signal.SIGINT, stop)
     child = subprocess.Popen(command, cwd="/", env={"PATH": "/usr/bin:/bin", "INSTRUMENTS": "1", **MUTANT},
                              stdin=null, stdout=null, stderr=null, start_new_session=True)
-    signal.signal(signal.SIGINT, lambda *_: child.terminate())
+    started.append(child)
+    if stopped:
+        child.terminate()
     print(f"Launching process: {command[0]}.\nCtrl-C to stop the recording", flush=True)
     try:
+        if limit:
+            wait_for_exec(child, command)
         code = child.wait(seconds(limit) if limit else None)
     except subprocess.TimeoutExpired:
         child.kill()

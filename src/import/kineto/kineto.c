@@ -491,6 +491,8 @@ static const char *other_tool(const struct document *document) {
         return "unitrace";
     if (rows->tensorflow.used)
         return "TensorFlow (timeline)";
+    if (rows->rocprof.used)
+        return "rocprof (JSON)";
     if (rows->proton_events && rows->proton_events == rows->kineto_events)
         return "Proton (Triton)";
     if (rows->kineto_events)

@@ -244,6 +244,7 @@ void rows_finish(struct kineto_rows *rows) {
     entities_finish(&rows->entities);
     open_ranges_finish(&rows->open);
     tensorflow_finish(&rows->tensorflow);
+    rocprof_finish(&rows->rocprof);
     buffer_finish(&rows->name_text);
     buffer_finish(&rows->meta_text);
     details_finish(&rows->details);
@@ -714,6 +715,16 @@ static bool add_of_tool(struct kineto_rows *rows, const struct kineto_event *eve
     return true;
 }
 
+static bool add_rocprof(struct kineto_rows *rows, const struct kineto_event *event) {
+    struct kineto_event exact = *event;
+    bool is_call;
+    if (!rows->rocprof.used || !rocprof_add(rows, &exact, &is_call))
+        return false;
+    if (is_call)
+        add_call(rows, &exact);
+    return true;
+}
+
 static void add_complete(struct kineto_rows *rows, const struct kineto_event *event) {
     switch (event->category) {
     case CATEGORY_KERNEL:
@@ -749,6 +760,8 @@ static void add_complete(struct kineto_rows *rows, const struct kineto_event *ev
     case CATEGORY_TRACE:
         return;
     case CATEGORY_NONE:
+        if (add_rocprof(rows, event))
+            return;
         if (rows->entities.has_device_processes) {
             add_xla(rows, event);
             return;
@@ -772,6 +785,8 @@ static bool add_metadata(struct kineto_rows *rows, const struct kineto_event *ev
     if (text_is(event->name.raw, "process_name")) {
         bool timeline;
         if (!tensorflow_name(&rows->tensorflow, &event->process, name, &timeline, status))
+            return false;
+        if (!rocprof_name(&rows->rocprof, &event->process, name, status))
             return false;
         entities_name_process(&rows->entities, &event->process, name, !timeline);
     } else if (text_is(event->name.raw, "thread_name")) {

@@ -7,6 +7,7 @@
 #include "import/kineto/kineto_entities.h"
 #include "import/kineto/kineto_execution.h"
 #include "import/kineto/kineto_onnx.h"
+#include "import/kineto/kineto_rocprof.h"
 #include "import/kineto/kineto_tensorflow.h"
 #include "import/kineto/kineto_unitrace.h"
 
@@ -43,6 +44,7 @@ struct kineto_rows {
     struct open_ranges open;
     struct tensorflow tensorflow;
     struct onnx onnx;
+    struct rocprof rocprof;
     struct execution_trace execution; /* of the same run; empty: none */
     uint64_t shapes_added;            /* operators that got theirs from it */
     struct details details;

@@ -292,7 +292,8 @@ static enum host_event host_event(const struct xplane_event *event) {
         return HOST_LAUNCH;
     if (stat_of(event, XPLANE_allocation_bytes)->present)
         return HOST_MEMORY;
-    if (text_is(event->name, "BlockHostUntilReady") || ends_with(event->name, "::Await"))
+    if (text_is(event->name, "BlockHostUntilReady") || ends_with(event->name, "::Await") ||
+        ends_with(event->name, " block_until_ready"))
         return HOST_SYNC;
     return event->has_duration ? HOST_RANGE : HOST_MARK;
 }

@@ -84,3 +84,46 @@ TEST(the_link_carries_what_the_ring_algorithm_sends) {
         CHECK_INT(message_link_bytes(&message), cases[i].link);
     }
 }
+
+TEST(a_message_has_its_group_and_its_peer) {
+    struct message message =
+        read("{\"Collective name\":\"send\",\"dtype\":\"Byte\",\"In msg nelems\":7,"
+             "\"Process Group Name\":\"3\",\"Process Group Ranks\":\"[0, 1]\",\"Seq\":12,"
+             "\"Group Rank\":0,\"Dst Rank\":5,\"Src Rank\":6}");
+    CHECK(text_is(message.group, "3"));
+    CHECK(text_is(message.members, "[0, 1]"));
+    CHECK_INT(message.sequence, 12);
+    CHECK_INT(message.group_rank, 0);
+    CHECK_INT(message.root, -1);
+    CHECK_INT(message.peer, 5);
+    message = read("{\"Collective name\":\"recv\",\"Dst Rank\":5,\"Src Rank\":6,\"Root\":0}");
+    CHECK_INT(message.peer, 6);
+    CHECK_INT(message.root, 0);
+    message = read("{\"Collective name\":\"recv\",\"Src Rank\":6,\"Peer\":0,\"Root\":-3}");
+    CHECK_INT(message.peer, 0);
+    CHECK_INT(message.root, -1);
+    message = read("{\"Collective name\":\"allreduce\",\"Src Rank\":6,\"bytes\":77,\"dtype\":"
+                   "\"Byte\",\"In msg nelems\":7}");
+    CHECK_INT(message.peer, -1);
+    CHECK_INT(message.bytes, 77); /* as counted, not as computed */
+}
+
+TEST(the_operation_of_a_kernel_is_in_its_name_in_any_spelling) {
+    static const struct {
+        const char *name, *operation;
+    } cases[] = {
+        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096>)", "allreduce"},
+        {"ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", "reduce_scatter"},
+        {"ALL_GATHER", "allgather"},
+        {"c10d::allgather_base_", "allgather"},
+        {"MPI_Bcast", "broadcast"},
+        {"MPI_Alltoallv", "alltoall"},
+        {"void vllm::cross_device_reduce_1stage<8>(int)", "allreduce"},
+        {"ncclKernel_SendRecv_RING", "sendrecv"},
+        {"nccl:Zend", ""},
+        {"gemm(AllReduce)", ""}, /* an argument is no name */
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++)
+        if (!text_is(message_operation(text_of(cases[i].name)), cases[i].operation))
+            test_failed(__FILE__, __LINE__, "%s is not \"%s\"", cases[i].name, cases[i].operation);
+}

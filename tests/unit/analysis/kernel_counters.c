@@ -164,3 +164,73 @@ TEST(the_occupancy_limiter_is_the_smallest_block_limit) {
     figures.value[KERNEL_LIMIT_WARPS_FIGURE] = 8;
     CHECK_STRING(kernel_occupancy_limiter(&figures), "registers");
 }
+
+#define THREADS "smsp__sass_thread_inst_executed_op"
+#define PER_CYCLE "_pred_on.sum.per_cycle_elapsed"
+
+/* A millisecond at 2 GHz: 2,000,000 cycles. */
+TEST(counted_operations_and_bytes_are_the_work_of_a_launch) {
+    struct stage stage = {0};
+    struct limits limits[2] = {0};
+    struct work work;
+    struct host host = {0};
+    struct status status = {0};
+    build_begin(&stage.build);
+    static const struct {
+        uint64_t launch;
+        const char *kernel, *name;
+        double value;
+    } counted[] = {
+        {1, "tensor", "dram__bytes.sum", 100},
+        {1, "tensor", "sm__ops_path_tensor_src_fp16_dst_fp32.sum", 1000},
+        {1, "tensor", "sm__ops_path_tensor_src_bf16_dst_fp32.sum", 500},
+        {1, "tensor", "sm__ops_path_tensor_src_fp16_sparsity_on.sum", 7},
+        {1, "tensor", "sm__ops_path_tensor_src_int8.avg", 7},
+        {1, "tensor", THREADS "s_fadd_fmul_ffma_pred_on.sum", 1400},
+        {2, "f64", "dram__bytes.sum", 101},
+        {2, "f64", THREADS "s_dadd_dmul_dfma_pred_on.sum", 60},
+        {2, "f64", THREADS "s_fadd_fmul_ffma_pred_on.sum", 50},
+        {3, "f32", "dram__bytes.sum", 102},
+        {3, "f32", THREADS "s_fadd_fmul_ffma_pred_on.sum", 50},
+        {3, "f32", THREADS "s_hadd_hmul_hfma_pred_on.sum", 20},
+        {4, "rates", "dram__bytes.sum.per_second", 5e9},
+        {4, "rates", "smsp__cycles_elapsed.avg.per_second", 2e9},
+        {4, "rates", THREADS "_fadd" PER_CYCLE, 1},
+        {4, "rates", THREADS "_fmul" PER_CYCLE, 2},
+        {4, "rates", THREADS "_ffma" PER_CYCLE, 4},
+        {5, "bytes", "dram__bytes.sum", 104},
+        {6, "operations", THREADS "s_fadd_fmul_ffma_pred_on.sum", 50},
+    };
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) {
+        if (i == 0 || counted[i].launch != counted[i - 1].launch) {
+            kernel(&stage, counted[i].kernel, 8);
+            counter(&stage, counted[i].launch, counted[i].kernel, 8, DURATION, 1e6);
+        }
+        counter(&stage, counted[i].launch, counted[i].kernel, 8, counted[i].name, counted[i].value);
+    }
+    if (!find(&stage))
+        return;
+    bool ok = host_build(&host, &stage.model, &status) &&
+              work_find(&stage.model, &host, limits, &stage.counters, &work, &status);
+    CHECK_OK(ok, status);
+    if (ok) {
+        static const struct {
+            double flops, bytes;
+            enum device_limit unit;
+        } expected[] = {{2900, 100, DEVICE_LIMIT_MATRIX_F16},
+                        {110, 101, DEVICE_LIMIT_F64},
+                        {70, 102, DEVICE_LIMIT_F32},
+                        {11 * 2e6, 5e6, DEVICE_LIMIT_F32}};
+        for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+            CHECK_INT(work.source[i], WORK_COUNTED);
+            CHECK_INT(work.flops[i], expected[i].flops);
+            CHECK_INT(work.bytes[i], expected[i].bytes);
+            CHECK_INT(work.arithmetic[i], expected[i].unit);
+        }
+        CHECK(work.source[4] != WORK_COUNTED); /* bytes alone */
+        CHECK(work.source[5] != WORK_COUNTED);
+        work_finish(&work);
+    }
+    host_finish(&host);
+    finish(&stage);
+}

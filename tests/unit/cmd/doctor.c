@@ -162,10 +162,15 @@ TEST(xctrace_is_missed_only_where_it_could_be) {
     facts.xctrace.there = facts.instruments.there = false;
     check_step(&facts, "metal", "only on macOS");
     facts.is_macos = true;
+    facts.probe.there = false;
     check_step(&facts, "metal", "install Xcode");
     facts.xctrace.there = true;
     snprintf(facts.instruments.problem, FACT_TEXT, "xctrace requires Xcode: ...");
     check_step(&facts, "metal", "requires Xcode");
+    facts.probe.there = true;
+    struct doctor_finding by_probe = ask(&facts, "metal");
+    CHECK(by_probe.can && strstr(by_probe.found, "by the probe") &&
+          strstr(by_probe.found, "requires Xcode"));
     facts.instruments.there = true;
     facts.developer_mode = 0;
     check_step(&facts, "metal", "DevToolsSecurity -enable");

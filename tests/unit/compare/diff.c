@@ -1,6 +1,7 @@
 /* The parts of a difference sum to it, swapping the sides negates it, and a trace does not differ
  * from itself: on random traces, and on every pair of recorded ones. */
 #include "../test.h"
+#include "compare/diff_parts.h"
 #include "../analysis/build.h"
 
 #include <dirent.h>
@@ -212,4 +213,14 @@ TEST(parts_of_a_difference_of_recorded_traces_sum_to_it) {
         report_finish(&recorded[i].report);
         trace_close(recorded[i].trace);
     }
+}
+
+TEST(units_that_alternate_are_halves_of_one) {
+    struct status status = {0};
+    int64_t lengths[60];
+    for (size_t i = 0; i < 60; i++) /* long and short, with 2 % of noise */
+        lengths[i] = (i % 2 ? 16000 : 84000) + (int64_t)(i * 7919 % 13) * 100;
+    double spread = noise_of_units(lengths, 60, &status);
+    CHECK(spread > 0 && spread < 0.02);
+    CHECK(noise_of_units(lengths, 6, &status) > 0.1); /* too few to know */
 }

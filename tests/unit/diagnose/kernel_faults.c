@@ -41,6 +41,47 @@ TEST(long_kernels_of_a_few_blocks_have_a_small_grid) {
     check_fault(few_blocks, FINDING_SMALL_GRID, (int64_t)STEPS * 2900 * US);
 }
 
+/* 32 blocks on each of 132 multiprocessors, each for 8.4 us. */
+static void small_blocks(struct scene *scene, int step) {
+    (void)step;
+    scene_kernel(scene, GEMM, 1 * MS, 1056);
+    for (uint32_t i = 0; i < 2; i++) {
+        trace_write_activity(
+            scene->writer,
+            &(struct row_activity){.start = scene->device_free,
+                                   .duration = 1 * MS,
+                                   .queue = scene->queue,
+                                   .name = trace_writer_string(scene->writer, TEXT("scatter")),
+                                   .grid_x = 500000,
+                                   .grid_y = 1,
+                                   .grid_z = 1,
+                                   .block_x = 8,
+                                   .block_y = 2,
+                                   .block_z = 2,
+                                   .registers = 32,
+                                   .bytes = BYTES_UNKNOWN});
+        scene->device_free += 1 * MS;
+    }
+}
+
+TEST(many_short_blocks_of_few_threads_are_too_small) {
+    struct scene_report played = play(small_blocks);
+    REQUIRE(played.ok);
+    const struct verdict *verdict = &played.report.verdict;
+    const struct finding *found = NULL;
+    for (size_t i = 0; i < verdict->count; i++)
+        if (verdict->findings[i].kind == FINDING_LOW_OCCUPANCY)
+            found = &verdict->findings[i];
+    REQUIRE(found);
+    CHECK_INT(found->recoverable, (int64_t)STEPS * 2 * MS * 7 / 8); /* 32 threads, not 256 */
+    CHECK_INT(found->error, found->recoverable / 4);
+    CHECK(strstr(found->summary,
+                 "of many short blocks with fewer than 64 threads, largest: scatter, "
+                 "32 threads a block; with blocks of 256 threads, about "));
+    CHECK(!strstr(found->cause, "A warp has 32 threads"));
+    scene_finish(&played);
+}
+
 /* Eight queues run a kernel at the same time: one whole wave of blocks, and a few blocks more. */
 static void tails_beside_each_other(struct scene *scene, int step) {
     (void)step;

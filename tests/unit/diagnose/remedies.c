@@ -124,6 +124,34 @@ TEST(code_that_torch_compile_generated_is_not_quoted) {
     scene_finish(&played);
 }
 
+/* An array operation at a time, each a module of its own, or a step in one module. */
+static int modules_each_step;
+
+static void runs_jax(struct scene *scene, int step) {
+    (void)step;
+    int64_t start = scene->host;
+    for (int i = 0; i < 8; i++) {
+        scene_host_code(scene, 60 * US);
+        scene_kernel(scene, i % 2 ? "wrapped_add" : "loop_multiply_fusion", 4 * US, 132);
+        if (modules_each_step > 1)
+            scene_annotate(scene, "jit_add:XLA GPU module", start);
+        start = modules_each_step > 1 ? scene->host : start;
+    }
+    if (modules_each_step == 1)
+        scene_annotate(scene, "jit_step:XLA GPU module", start);
+}
+
+TEST(a_compiled_function_is_not_told_to_be_compiled) {
+    for (modules_each_step = 1; modules_each_step <= 8; modules_each_step += 7) {
+        struct scene_report played = play(runs_jax);
+        REQUIRE(played.ok);
+        bool told =
+            contains(played.report.verdict.engineer, "Put the whole function under jax.jit");
+        CHECK_INT(told, modules_each_step > 1);
+        scene_finish(&played);
+    }
+}
+
 TEST(time_before_the_first_activity_is_named) {
     struct scene scene;
     scene_begin(&scene);

@@ -294,3 +294,38 @@ TEST(a_full_temporary_folder_is_told_from_a_bad_trace) {
     free(before);
     CHECK(strstr(status.message, "TMPDIR"));
 }
+
+TEST(the_rank_in_the_name_of_a_file_is_kept) {
+    static const struct {
+        const char *name, *rank;
+    } cases[] = {
+        {"rank0.json", "0"},
+        {"trace_rank_3.json", "3"},
+        {"rank-90.pt.trace.json", "90"},
+        {"rank=19.json", "19"},
+        {"rank.5.json", "5"},
+        {"rank1_rank2.json", "2"},
+        {"rank1234567.json", "1234567"},
+        {"rank12345678.json", ""},
+        {"rank.json", ""},
+        {"ranked.json", ""},
+        {"trace.json", ""},
+    };
+    static const char json[] = "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\","
+                               "\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}]}";
+    const char *folder = test_temporary("");
+    mkdir(folder, 0700);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct status status = {0};
+        struct trace *trace;
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%s", folder, cases[i].name);
+        write_file(path, json, sizeof json - 1);
+        REQUIRE(import_open(path, &no_options, &trace, &status));
+        if (!text_is(trace_meta(trace, META_FILE_RANK), cases[i].rank))
+            test_failed(__FILE__, __LINE__, "%s has another rank", cases[i].name);
+        trace_close(trace);
+        unlink(path);
+    }
+    rmdir(folder);
+}

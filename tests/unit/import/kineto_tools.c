@@ -234,6 +234,110 @@ TEST(unitrace_has_sizes_and_directions_in_the_names_of_commands) {
     trace_close(trace);
 }
 
+/* A trace of unitrace with one command for each name. */
+static struct trace *import_commands(const char *const *names, size_t count) {
+    struct buffer json = {0};
+    buffer_string(&json, "{\"traceEvents\":[");
+    for (size_t i = 0; i < count; i++)
+        buffer_printf(&json,
+                      "%s{\"ph\":\"X\",\"tid\":7,\"pid\":99,\"name\":\"%s\",\"cat\":\"gpu_op\","
+                      "\"ts\":10,\"dur\":5,\"args\":{\"id\":\"1\"}}",
+                      i ? "," : "", names[i]);
+    buffer_append(&json, "]}", 3);
+    struct trace *trace = import(json.data);
+    buffer_finish(&json);
+    return trace;
+}
+
+#define COPY_COMMAND "zeCommandListAppendMemoryCopy"
+
+TEST(commands_of_unitrace_have_every_direction_and_whole_numbers) {
+    static const char *const names[] = {
+        "k[SIMD16 {10; 9; 90} {19; 2; 3}]",
+        "k[SIMD16 {10; 9}]",
+        "k[SIMD16 {4294967296; 1; 1} {1; 1; 1}]",
+        COPY_COMMAND "(D2M)[90]",
+        COPY_COMMAND "(D2H)[90]",
+        COPY_COMMAND "(H2D)[90]",
+        COPY_COMMAND "(D2D)[90]",
+        COPY_COMMAND "(M2M)[90]",
+        COPY_COMMAND,
+        "zeCommandListAppendMemoryFill[90]",
+    };
+    struct trace *trace = import_commands(names, ARRAY_COUNT(names));
+    REQUIRE(trace);
+    const struct columns_activity *a = &trace->activity;
+    REQUIRE(a->count == 10);
+    CHECK_INT(a->grid_x[0], 10);
+    CHECK_INT(a->grid_y[0], 9);
+    CHECK_INT(a->grid_z[0], 90);
+    CHECK_INT(a->block_x[0], 19);
+    CHECK_INT(a->block_y[0], 2);
+    CHECK_INT(a->block_z[0], 3);
+    CHECK_INT(a->grid_x[1], 0); /* two of six sizes */
+    CHECK_INT(a->grid_y[2], 0); /* one is too large */
+    static const enum copy_direction directions[] = {COPY_DTOH, COPY_DTOH, COPY_HTOD,
+                                                     COPY_DTOD, COPY_HTOH, COPY_UNKNOWN};
+    for (size_t i = 0; i < ARRAY_COUNT(directions); i++) {
+        CHECK_INT(a->kind[3 + i], ACTIVITY_COPY);
+        CHECK_INT(a->direction[3 + i], directions[i]);
+    }
+    CHECK_INT(a->bytes[7], 90);
+    CHECK(a->bytes[8] == BYTES_UNKNOWN);
+    CHECK_INT(a->kind[9], ACTIVITY_SET);
+    CHECK_INT(a->bytes[9], 90);
+    trace_close(trace);
+}
+
+#define ASYNC(phase, pid, id, ts)                                                                  \
+    "{\"ph\":\"" phase "\",\"cat\":\"io\",\"name\":\"read\",\"pid\":" pid                          \
+    ",\"tid\":1,\"id2\":{\"" id "\":\"7\"},\"ts\":" ts "}"
+
+/* Both begin before the first ends: only the process tells their ends apart. */
+TEST(a_local_id_of_an_asynchronous_range_belongs_to_its_process) {
+    static const char json[] = "{\"traceEvents\":[" /* of processes 1 and 2 */
+        ASYNC("b", "1", "local", "10") "," ASYNC("b", "2", "local", "20") "," /* both are open */
+        ASYNC("e", "1", "local", "40") "," ASYNC("e", "2", "local", "90") "," /* and end */
+        ASYNC("b", "1", "global", "100") "," ASYNC("e", "2", "global", "109") "]}";
+    struct trace *trace = import(json);
+    REQUIRE(trace && trace->range.count == 3);
+    for (size_t i = 0; i < 3; i++) {
+        int64_t start = trace->range.start[i], duration = trace->range.duration[i];
+        CHECK_INT(duration, start == 10000 ? 30000 : start == 20000 ? 70000 : 9000);
+    }
+    trace_close(trace);
+}
+
+TEST(the_json_of_rocprof_1_has_calls_kernels_and_copies_in_processes) {
+    struct trace *trace = import(
+        "{ \"traceEvents\":[{}\n"
+        ",{\"args\":{\"name\":\"CPU HIP "
+        "API\"},\"ph\":\"M\",\"pid\":2,\"name\":\"process_name\"}\n"
+        ",{\"args\":{\"name\":\"COPY\"},\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\"}\n"
+        ",{\"args\":{\"name\":\"GPU4\"},\"ph\":\"M\",\"pid\":10,\"name\":\"process_name\"}\n"
+        ",{\"ph\":\"X\",\"name\":\"CopyHostToDevice\",\"pid\":\"1\",\"tid\":\"0\",\"ts\":"
+        "\"46\","
+        "\"dur\":\"9\",\"args\":{\"BeginNs\":\"46251\",\"EndNs\":\"55698\",\"dev-id\":\"4\"}}\n"
+        ",{\"ph\":\"X\",\"name\":\"hipMemcpy\",\"pid\":\"2\",\"tid\":\"19\",\"ts\":\"40\","
+        "\"dur\":\"20\",\"args\":{\"BeginNs\":\"40000\",\"EndNs\":\"60001\"}}\n"
+        ",{\"ph\":\"X\",\"name\":\"vector_add(float*)\",\"pid\":\"10\",\"tid\":\"1\",\"ts\":"
+        "\"70\","
+        "\"dur\":\"3\",\"args\":{\"BeginNs\":\"99999999\",\"EndNs\":\"99999999\"}}]}");
+    REQUIRE(trace);
+    const struct columns_activity *a = &trace->activity;
+    REQUIRE(a->count == 2 && trace->call.count == 1 && trace->range.count == 0);
+    CHECK_INT(a->kind[0], ACTIVITY_COPY);
+    CHECK_INT(a->direction[0], COPY_HTOD);
+    CHECK_INT(a->start[0], 46251);
+    CHECK_INT(a->duration[0], 9447);
+    CHECK_INT(a->start[1], 70000); /* nanoseconds of another clock do not count */
+    CHECK_INT(a->duration[1], 3000);
+    CHECK(trace->queue.device[a->queue[0]] == trace->queue.device[a->queue[1]]);
+    CHECK_INT(trace->call.class[0], CALL_COPY);
+    CHECK(text_is(trace_meta(trace, META_SOURCE_TOOL), "rocprof (JSON)"));
+    trace_close(trace);
+}
+
 struct expected {
     const char *file;
     int64_t kernels, kernel_time, copies, copy_time, ops, op_time, annotations;

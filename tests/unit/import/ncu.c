@@ -162,6 +162,83 @@ TEST(names_of_ncu_metrics_are_those_of_all_blocks) {
     buffer_finish(&bytes);
 }
 
+#define ATTRIBUTE(name) "device__attribute_" name
+
+TEST(the_device_and_the_shape_of_a_launch_are_metrics_of_ncu) {
+    static const char *const names[] = {
+        ATTRIBUTE("multiprocessor_count"),
+        ATTRIBUTE("clock_rate"), /* kHz */
+        ATTRIBUTE("compute_capability_major"),
+        ATTRIBUTE("compute_capability_minor"),
+        ATTRIBUTE("warp_size"),
+        ATTRIBUTE("max_threads_per_multiprocessor"),
+        ATTRIBUTE("max_registers_per_multiprocessor"),
+        ATTRIBUTE("max_shared_memory_per_multiprocessor"),
+        ATTRIBUTE("max_blocks_per_multiprocessor"),
+        ATTRIBUTE("reserved_shared_memory_per_block"),
+        ATTRIBUTE("total_memory"),
+        ATTRIBUTE("unheard_of"),
+        "launch__grid_dim_x",
+        "launch__grid_dim_y",
+        "launch__grid_dim_z",
+        "launch__block_dim_x",
+        "launch__block_dim_y",
+        "launch__block_dim_z",
+        "launch__grid_dim_w",
+        "gpu__time_duration.sum",
+    };
+    struct buffer bytes = {0}, header = {0};
+    buffer_append(&bytes, "NVR", 4);
+    protobuf_put_integer(&header, 1, 7);
+    put_framed(&bytes, &header);
+    put_block(&bytes, names, 0, sizeof names / sizeof *names, 10);
+    IMPORT(import_ncu_report, buffer_as_text(&bytes))
+    REQUIRE(trace->activity.count == 1 && trace->device.count == 2);
+    CHECK_INT(trace->device.multiprocessors[1], 10);
+    CHECK_INT(trace->device.clock_hz[1], 11000);
+    CHECK_INT(trace->device.compute_major[1], 12);
+    CHECK_INT(trace->device.compute_minor[1], 13);
+    CHECK_INT(trace->device.warp_size[1], 14);
+    CHECK_INT(trace->device.threads_per_multiprocessor[1], 15);
+    CHECK_INT(trace->device.registers_per_multiprocessor[1], 16);
+    CHECK_INT(trace->device.shared_per_multiprocessor[1], 17);
+    CHECK_INT(trace->device.blocks_per_multiprocessor[1], 18);
+    CHECK_INT(trace->device.shared_reserved_per_block[1], 19);
+    CHECK_INT(trace->device.memory_bytes[1], 20);
+    CHECK_INT(trace->activity.grid_x[0], 22);
+    CHECK_INT(trace->activity.grid_y[0], 23);
+    CHECK_INT(trace->activity.grid_z[0], 24);
+    CHECK_INT(trace->activity.block_x[0], 25);
+    CHECK_INT(trace->activity.block_y[0], 26);
+    CHECK_INT(trace->activity.block_z[0], 27);
+    CHECK_INT(trace->activity.duration[0], 29);
+    CHECK(value_of(trace, 1, ATTRIBUTE("warp_size")) == -1); /* it belongs to the device */
+    trace_close(trace);
+    buffer_finish(&bytes);
+}
+
+TEST(sizes_of_an_ncu_report_that_cannot_be_are_unknown) {
+    static const char *const names[] = {"launch__grid_dim_x", "launch__grid_dim_y",
+                                        "launch__grid_dim_z", ATTRIBUTE("total_memory")};
+    static const double firsts[] = {-1, 4294967294.0, 1e18};
+    static const uint32_t expected[][3] = {{0, 0, 1}, {4294967294, UINT32_MAX, 0}, {0, 0, 0}};
+    for (size_t i = 0; i < 3; i++) {
+        struct buffer bytes = {0}, header = {0};
+        buffer_append(&bytes, "NVR", 4);
+        protobuf_put_integer(&header, 1, 7);
+        put_framed(&bytes, &header);
+        put_block(&bytes, names, 0, 4, firsts[i]);
+        IMPORT(import_ncu_report, buffer_as_text(&bytes))
+        REQUIRE(trace->activity.count == 1 && trace->device.count == 2);
+        CHECK_INT(trace->activity.grid_x[0], expected[i][0]);
+        CHECK_INT(trace->activity.grid_y[0], expected[i][1]);
+        CHECK_INT(trace->activity.grid_z[0], expected[i][2]);
+        CHECK_INT(trace->device.memory_bytes[1], i == 2 ? 0 : i == 0 ? 2 : 4294967297);
+        trace_close(trace);
+        buffer_finish(&bytes);
+    }
+}
+
 TEST(an_ncu_report_that_ends_early_keeps_its_complete_launches) {
     struct buffer bytes = {0};
     put_report(&bytes);
@@ -256,5 +333,110 @@ TEST(the_details_page_of_ncu_is_read_by_its_columns) {
     CHECK_INT(trace->process.pid[1], 31440);
     CHECK(text_is(trace_text(trace, trace->activity.name[0]), "void f<int>(int, T1)"));
     CHECK(text_is(trace_text(trace, trace->device.label[1]), "1"));
+    trace_close(trace);
+}
+
+/* ---- Parts of both ---- */
+
+/* A session, values as integers and texts, and sizes of a launch that metrics do not repeat. */
+TEST(a_launch_of_an_ncu_report_has_its_stream_sizes_and_device_name) {
+    static const char *const names[] = {"launch__waves_per_multiprocessor",
+                                        "device__attribute_display_name", "group:memory", ""};
+    struct buffer bytes = {0}, header = {0}, block = {0}, result = {0};
+    buffer_append(&bytes, "NVR", 4);
+    protobuf_put_integer(&header, 1, 7);
+    put_framed(&bytes, &header);
+    protobuf_put_integer(&block, 2, 1);
+    size_t session = protobuf_begin(&block, 3);
+    protobuf_put_text(&block, 7, TEXT("host"));
+    for (unsigned i = 0; i < 2; i++) {
+        size_t pair = protobuf_begin(&block, 8);
+        protobuf_put_text(&block, 1, i ? TEXT("Driver") : TEXT("Nsight Compute Target"));
+        protobuf_put_text(&block, 2, i ? TEXT("580") : TEXT("2026.1"));
+        protobuf_end(&block, pair);
+    }
+    protobuf_end(&block, session);
+    size_t table = protobuf_begin(&block, 4);
+    for (size_t i = 0; i < 4; i++)
+        protobuf_put_text(&block, 1, text_of(names[i]));
+    protobuf_end(&block, table);
+    put_framed(&bytes, &block);
+    protobuf_put_text(&result, 5, TEXT("mangled"));
+    protobuf_put_text(&result, 6, TEXT("short"));
+    for (unsigned field = 10; field <= 11; field++) {
+        size_t size = protobuf_begin(&result, field);
+        for (unsigned axis = 1; axis <= 3; axis++)
+            protobuf_put_integer(&result, axis, 10 * field + axis);
+        protobuf_put_integer(&result, 4, 99);
+        protobuf_end(&result, size);
+    }
+    for (uint64_t i = 0; i < 5; i++) { /* name 4 is not in the table */
+        size_t metric = protobuf_begin(&result, 13), value;
+        protobuf_put_integer(&result, 1, i);
+        value = protobuf_begin(&result, 2);
+        if (i == 1)
+            protobuf_put_text(&result, 1, TEXT("NVIDIA H200"));
+        else
+            protobuf_put_integer(&result, 5, 40 + i);
+        protobuf_end(&result, value);
+        protobuf_end(&result, metric);
+    }
+    protobuf_put_integer(&result, 23, 13);
+    put_framed(&bytes, &result);
+    IMPORT(import_ncu_report, buffer_as_text(&bytes))
+    REQUIRE(trace->activity.count == 1 && trace->device.count == 2);
+    CHECK(text_is(trace_meta(trace, META_SOURCE_TOOL), "Nsight Compute 2026.1"));
+    CHECK(text_is(trace_text(trace, trace->activity.name[0]), "short"));
+    CHECK_INT(trace->queue.stream[trace->activity.queue[0]], 13);
+    CHECK_INT(trace->activity.grid_x[0], 101);
+    CHECK_INT(trace->activity.grid_z[0], 103);
+    CHECK_INT(trace->activity.block_x[0], 111);
+    CHECK_INT(trace->activity.block_z[0], 113);
+    CHECK(text_is(trace_text(trace, trace->device.name[1]), "NVIDIA H200"));
+    CHECK_INT(trace->metric.count, 1);
+    CHECK(value_of(trace, 1, "launch__waves_per_multiprocessor") == 40);
+    trace_close(trace);
+    buffer_finish(&bytes);
+}
+
+TEST(output_of_ncu_is_recognized_by_its_titles_its_tables_or_its_messages) {
+    static const struct {
+        const char *head;
+        int confidence;
+    } cases[] = {
+        {"\"ID\",\"Kernel Name\",\"x\"\n", 3},
+        {"started\n\"ID\",\"Kernel Name\",\"x\"\n", 3},
+        {"\"ID\",\"Name\",\"x\"\n", 0},
+        {"  f (1, 1, 1)x(1, 1, 1), Context 1, Stream 7\n    Metric Name  Metric Unit\n", 3},
+        {"  f (1, 1, 1)x(1, 1, 1), Context 1, Stream 7\nMetric Name\n", 3},
+        {"  f (1, 1, 1)x(1, 1, 1), Context 1, Stream 7\n", 0},
+        {"f (1, 1, 1)x(1, 1, 1), Context 1, Stream 7\n    Metric Name  Metric Unit\n", 0},
+        {"==PROF== Connected\nsome text\n", 2},
+        {"some text\n==ERROR== no\n", 2},
+        {"== some text\n", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct import_source source = {.head = (const unsigned char *)cases[i].head,
+                                       .head_length = strlen(cases[i].head)};
+        CHECK_INT(import_ncu_text.detect(&source), cases[i].confidence);
+    }
+}
+
+TEST(printed_numbers_of_ncu_have_groups_decimals_and_lists) {
+    IMPORT(import_ncu_text,
+           TEXT(TITLES ROW("0", "Duration", "ns", "90") ROW("0", "a1", "", "1,099,900")
+                    ROW("0", "a2", "", "9,09") ROW("0", "a3", "", "77,900.5")
+                        ROW("0", "a4", "", "12 (1; 2; 3)") ROW("0", "a5", "", "4.0e-05")
+                            ROW("0", "a6", "", "-9") ROW("0", "a7", "", "+9")
+                                ROW("0", "a8", "", "9x") ROW("0", "a9", "", "9,0900")))
+    CHECK(value_of(trace, 1, "a1") == 1099900);
+    CHECK(value_of(trace, 1, "a2") == 9.09);
+    CHECK(value_of(trace, 1, "a3") == 77900.5);
+    CHECK(value_of(trace, 1, "a4") == 12);
+    CHECK(value_of(trace, 1, "a5") == 4e-5);
+    CHECK(value_of(trace, 1, "a6") == -9);
+    CHECK(value_of(trace, 1, "a7") == -1); /* not a number */
+    CHECK(value_of(trace, 1, "a8") == -1);
+    CHECK(value_of(trace, 1, "a9") == 9.09);
     trace_close(trace);
 }

@@ -136,6 +136,81 @@ TEST(the_oldest_schema_has_its_true_figures_and_no_backtrace_calls) {
     trace_close(trace);
 }
 
+#define ABOUT                                                                                      \
+    STRINGS KERNELS CALLS NVTX                                                                     \
+        "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"                                   \
+        "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_VERSION', '2026.1'),"                \
+        "('EXPORT_SCHEMA_VERSION', '3.25.0'), ('EXPORT_PARAM_TIME_NORMALIZE', 'false'),"           \
+        "('EXPORT_PRODUCT_NAME', 'Nsight');"                                                       \
+        "CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);"                                  \
+        "INSERT INTO META_DATA_CAPTURE VALUES ('PROCESS_0:ENV_1', 'SECRET=1'),"                    \
+        "('PROCESS_0:COMMAND', 'train'), ('PROCESS_0:ARGUMENT_0', '--steps'),"                     \
+        "('PROCESS_0:ARGUMENT_1', '5'), ('PROCESS_1:COMMAND', 'other');"                           \
+        "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER);"                        \
+        "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (0), (1700000000000000000), (5);"       \
+        "CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);"                             \
+        "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('Kernel', '6.1'), ('Hostname', ''),"           \
+        "('Hostname', 'node3'), ('Hostname', 'node4');"                                            \
+        "CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);"                      \
+        "INSERT INTO PROCESSES VALUES (" P16 ", 1016, 'trainer'), (" P17 ", NULL, 'loader');"      \
+        "CREATE TABLE ThreadNames (globalTid INTEGER, nameId INTEGER, priority INTEGER);"          \
+        "INSERT INTO ThreadNames VALUES (" T16 ", 9, 10), (" T16 ", 10, 5), (" T16 ", 7, 5),"      \
+        "(" T17 ", 9, 10);"                                                                        \
+        "INSERT INTO NVTX_EVENTS VALUES (1, 1, 39, 'input', " T17 ", NULL, 0);"                    \
+        "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100, 110, 0, " T16 ", 1, 4, 0),"          \
+        "(200, 220, 0, " T17 ", 2, 4, 0);" ONE_KERNEL "(120, 150, 0, 1, 7, 1, " P16                \
+        ", 1, 2, 8, 64);"                                                                          \
+        "CREATE TABLE DIAGNOSTIC_EVENT (severity INTEGER, text TEXT);"                             \
+        "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 'Profiling has started'), (2, 'no root'),"        \
+        "(2, 'no root'), (3, 'lost events'), (4, 'later'), (2, '');"
+
+TEST(a_report_has_its_tool_command_clock_names_and_warnings) {
+    struct trace *trace = must_import(&import_nsys, database_of(ABOUT));
+    REQUIRE(trace && trace->thread.count == 3 && trace->process.count == 3);
+    CHECK_TEXT(trace_meta(trace, META_SOURCE_TOOL), "Nsight 2026.1 (schema 3.25.0)");
+    CHECK_TEXT(trace_meta(trace, META_COMMAND), "train --steps 5");
+    CHECK_TEXT(trace_meta(trace, META_CLOCK_BASE), "unix");
+    CHECK_TEXT(trace_meta(trace, META_CLOCK_OFFSET), "1700000000000000000");
+    CHECK_TEXT(trace_meta(trace, META_HOST), "node3");
+    CHECK_INT(trace->process.pid[1], 1016);
+    CHECK_TEXT(trace_text(trace, trace->process.name[1]), "trainer");
+    CHECK_INT(trace->process.pid[2], 17);
+    CHECK_TEXT(trace_text(trace, trace->thread.name[1]), "worker"); /* the first of priority 5 */
+    CHECK_TEXT(trace_text(trace, trace->thread.name[2]), "input");
+    CHECK(has_warning(trace, "nsys warning: no root"));
+    CHECK(has_warning(trace, "nsys error: lost events"));
+    CHECK(!has_warning(trace, "Profiling has started"));
+    CHECK(!has_warning(trace, "later"));
+    trace_close(trace);
+}
+
+TEST(normalized_times_of_a_report_are_not_shifted_again) {
+    struct trace *trace = must_import(
+        &import_nsys, database_of(ABOUT "UPDATE META_DATA_EXPORT SET value = 'true' WHERE name ="
+                                        "'EXPORT_PARAM_TIME_NORMALIZE'"));
+    REQUIRE(trace);
+    CHECK_TEXT(trace_meta(trace, META_CLOCK_BASE), "unix");
+    CHECK(trace_meta(trace, META_CLOCK_OFFSET).length == 0);
+    trace_close(trace);
+    trace = must_import(&import_nsys,
+                        database_of(ABOUT "UPDATE TARGET_INFO_SESSION_START_TIME SET utcEpochNs ="
+                                          "900000000000000000")); /* 1998 */
+    REQUIRE(trace);
+    CHECK_TEXT(trace_meta(trace, META_CLOCK_BASE), "trace");
+    trace_close(trace);
+}
+
+TEST(twenty_different_warnings_of_a_report_are_kept) {
+    struct trace *trace = must_import(
+        &import_nsys,
+        database_of(ABOUT "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <"
+                          "30) INSERT INTO DIAGNOSTIC_EVENT SELECT 2, 'number ' || i FROM n;"));
+    REQUIRE(trace);
+    CHECK(has_warning(trace, "nsys warning: number 18"));
+    CHECK(!has_warning(trace, "nsys warning: number 19"));
+    trace_close(trace);
+}
+
 TEST(a_kernel_takes_the_fullest_name_there_is) {
     const char *path =
         database_of(STRINGS KERNELS ONE_KERNEL "(10, 20, 0, 1, 7, 5, " P16 ", 1, 2, 3, 4),"

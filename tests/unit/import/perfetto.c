@@ -225,6 +225,11 @@ static void put_stage(struct buffer *file, uint64_t time, uint64_t duration) {
     protobuf_put_integer(file, 2, 4);
     protobuf_put_integer(file, 3, 2);
     protobuf_end(file, grid);
+    size_t block = protobuf_begin(file, 2);
+    protobuf_put_integer(file, 1, 32);
+    protobuf_put_integer(file, 2, 6);
+    protobuf_put_integer(file, 3, 3);
+    protobuf_end(file, block);
     protobuf_end(file, launch);
     protobuf_end(file, stage);
     end_packet(packet);
@@ -249,7 +254,10 @@ TEST(gpu_counters_keep_their_names_values_and_device) {
     for (uint64_t i = 0; i < 3; i++) {
         size_t value = protobuf_begin(&file, 2);
         protobuf_put_integer(&file, 1, 10 + i);
-        protobuf_put_integer(&file, 2, 500 + i);
+        if (i == 0)
+            protobuf_put_double(&file, 3, 0.25);
+        else
+            protobuf_put_integer(&file, 2, 500 + i);
         protobuf_end(&file, value);
     }
     protobuf_end(&file, event);
@@ -262,6 +270,7 @@ TEST(gpu_counters_keep_their_names_values_and_device) {
         return;
     REQUIRE(trace->counter.count == 3);
     CHECK_STRING(name_at(trace, trace->counter.name[1]), "clock");
+    CHECK(trace->counter.value[0] == 0.25);
     CHECK_INT(trace->counter.value[1], 501);
     CHECK_INT(trace->counter.name[2], 0);
     trace_close(trace);
@@ -336,6 +345,9 @@ TEST(gpu_render_stages_become_activities_launched_by_their_submission) {
     CHECK_INT(trace->activity.duration[1], 60);
     CHECK_INT(trace->activity.grid_x[1], 8);
     CHECK_INT(trace->activity.grid_z[1], 2);
+    CHECK_INT(trace->activity.block_x[1], 32);
+    CHECK_INT(trace->activity.block_y[1], 6);
+    CHECK_INT(trace->activity.block_z[1], 3);
     CHECK_STRING(name_at(trace, trace->activity.name[0]), "shade");
     CHECK_STRING(name_at(trace, trace->queue.name[trace->activity.queue[0]]), "compute queue");
     CHECK_INT(trace->queue.count - 1, 1);
@@ -847,6 +859,48 @@ TEST(compact_switches_have_differences_of_times_and_indexes_of_names) {
     CHECK_INT(trace->state.duration[1], 5);
     CHECK_INT(trace->thread.tid[trace->state.thread[1]], 8);
     CHECK_STRING(name_at(trace, trace->thread.name[trace->state.thread[1]]), "work");
+    trace_close(trace);
+}
+
+/* 7 runs from 100 to 110, waits for something, is woken at 112 and runs again from 120 on. */
+TEST(compact_wakeups_end_the_wait_of_a_thread) {
+    struct buffer file = {0};
+    struct status status;
+    struct packet packet = begin_packet(&file, 1, 0, 0);
+    size_t bundle = protobuf_begin(&file, PACKET_FTRACE);
+    protobuf_put_integer(&file, 1, 3);
+    size_t compact = protobuf_begin(&file, 4);
+    protobuf_put_text(&file, 5, TEXT("work"));
+    put_packed(&file, 1, "\x64\x0a\x0a\x05", 4); /* 100, 110, 120, 125 */
+    put_packed(&file, 2, "\x01\x01\x00\x01", 4);
+    put_packed(&file, 3, "\x07\x08\x07\x00", 4);
+    put_packed(&file, 6, "\x00\x00\x00\x01", 4); /* there is one name */
+    put_packed(&file, 7, "\x32\x3e", 2);         /* 50, 112 */
+    put_packed(&file, 8, "\x09\x07", 2);
+    protobuf_end(&file, compact);
+    protobuf_end(&file, bundle);
+    end_packet(packet);
+    struct trace *trace = open_bytes(&file, &(struct import_options){0}, &status);
+    buffer_finish(&file);
+    REQUIRE(trace);
+    static const struct {
+        int64_t start, duration;
+        int64_t tid;
+        enum thread_state state;
+    } states[] = {{100, 10, 7, STATE_RUNNING},
+                  {110, 2, 7, STATE_BLOCKED},
+                  {112, 8, 7, STATE_READY},
+                  {120, 5, 7, STATE_RUNNING}};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        size_t row = 0;
+        while (row < trace->state.count &&
+               (trace->state.start[row] != states[i].start ||
+                trace->thread.tid[trace->state.thread[row]] != states[i].tid))
+            row++;
+        REQUIRE(row < trace->state.count);
+        CHECK_INT(trace->state.duration[row], states[i].duration);
+        CHECK_INT(trace->state.state[row], states[i].state);
+    }
     trace_close(trace);
 }
 

@@ -280,6 +280,41 @@ TEST(the_table_of_contents_beside_a_table_names_the_target) {
     remove_folder(folder);
 }
 
+/* As a shell reports it. */
+TEST(the_target_of_a_recording_has_its_exit_status) {
+    static const struct {
+        const char *attributes, *status;
+    } cases[] = {
+        {"return-exit-status=\"3\" termination-reason=\"exit(3)\"", "3"},
+        {"return-exit-status=\"0\" termination-reason=\"exit(0)\"", "0"},
+        {"return-exit-status=\"255\"", "255"},
+        {"return-exit-status=\"256\"", ""},
+        {"return-exit-status=\"-1\"", ""},
+        {"return-exit-status=\"0\" termination-reason=\"signal(9)\"", "137"},
+        {"termination-reason=\"Terminated due to Signal (11) SIGSEGV\"", "139"},
+        {"termination-reason=\"signal(127)\"", "255"},
+        {"termination-reason=\"signal(128)\"", ""},
+        {"termination-reason=\"signal(0)\"", ""},
+        {"termination-reason=\"signal(\"", ""},
+        {"return-exit-status=\"4\" termination-reason=\"signal\"", "4"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct status status;
+        char contents[2048];
+        const char *folder = make_folder();
+        snprintf(contents, sizeof contents, TOC("<process name=\"app\" pid=\"7\" %s/>"),
+                 cases[i].attributes);
+        put_file(folder, "contents", contents);
+        struct trace *trace =
+            open_trace(put_file(folder, "t.xml", GPU_TABLE(ROW("10", "5", REST))), false, &status);
+        REQUIRE(trace);
+        CHECK(meta_is(trace, "target.status", cases[i].status));
+        trace_close(trace);
+        remove_folder(folder);
+    }
+}
+
 TEST(cyclic_and_forward_references_are_null_and_counted) {
     struct status status;
     struct trace *trace =

@@ -220,7 +220,9 @@ TEST(host_events_become_calls_launches_and_ranges) {
     put_name(&plane, 4, 2, "fusion_3");
     put_name(&plane, 4, 3, "$train.py:7 step");
     put_name(&plane, 4, 4, "cupboard");
-    for (uint64_t name = 1; name <= 4; name++) {
+    put_name(&plane, 4, 5, "BlockHostUntilReady");
+    put_name(&plane, 4, 6, "$api.py:3105 block_until_ready");
+    for (uint64_t name = 1; name <= 6; name++) {
         struct buffer event = event_of(name, name * 1000, 500);
         if (name == 2)
             put_number_stat(&event, CORRELATION, 9);
@@ -229,9 +231,11 @@ TEST(host_events_become_calls_launches_and_ranges) {
     put_message(&plane, 3, &line);
     put_message(&space, 1, &plane);
     struct trace *trace = open_bytes(&space, false, &status);
-    REQUIRE(trace && trace->call.count == 2 && trace->range.count == 2);
+    REQUIRE(trace && trace->call.count == 4 && trace->range.count == 2);
     CHECK_INT(trace->call.class[0], CALL_SYNC);
     CHECK_INT(trace->call.class[1], CALL_LAUNCH);
+    CHECK_INT(trace->call.class[2], CALL_SYNC);
+    CHECK_INT(trace->call.class[3], CALL_SYNC);
     CHECK_INT(trace->call.correlation[1], 9);
     CHECK_INT(trace->range.category[0], RANGE_PYTHON);
     CHECK_INT(trace->range.category[1], RANGE_OTHER);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,10 +52,27 @@ __attribute__((noinline)) void perf_target_spin(double cpu_seconds) {
 }
 
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static pid_t waiter;
+
+/* On a busy machine the other thread may begin much later. */
+static void wait_until_it_waits(void) {
+    char path[64], line[256], state = 0;
+    while (state != 'S') {
+        pid_t thread = __atomic_load_n(&waiter, __ATOMIC_ACQUIRE);
+        snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)thread);
+        FILE *file = thread ? fopen(path, "r") : NULL;
+        const char *behind = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+        state = behind ? behind[2] : 0;
+        if (file)
+            fclose(file);
+        usleep(1000);
+    }
+}
 
 static void *wait_for_it(void *unused) {
     (void)unused;
     pthread_setname_np(pthread_self(), "waiter");
+    __atomic_store_n(&waiter, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
     pthread_mutex_lock(&held);
     pthread_mutex_unlock(&held);
     return NULL;
@@ -66,6 +84,7 @@ static void play_threads(void) {
     pthread_mutex_lock(&held);
     if (pthread_create(&thread, NULL, wait_for_it, NULL) != 0)
         _exit(1);
+    wait_until_it_waits();
     perf_target_spin(0.15);
     pthread_mutex_unlock(&held);
     pthread_join(thread, NULL);

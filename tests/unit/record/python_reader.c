@@ -107,7 +107,7 @@ static bool read_stack(struct python_reader *reader, const struct python *python
     static struct python_frame frames[PYTHON_READ_FRAMES_MAX];
     size_t count;
     bool found = false;
-    for (int tries = 0; !found && tries < 400; tries++) {
+    for (int tries = 0; !found && tries < 4000; tries++) {
         enum python_read result = python_reader_read(reader, python->pid, tid, frames, &count);
         for (size_t i = 0; i < python_reader_code_count(reader) && i < 64; i++)
             codes[i] = codes[i] ? codes[i] : python_reader_take_code(reader, i);

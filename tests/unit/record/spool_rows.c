@@ -1,6 +1,7 @@
 /* Records of the spool as rows of a trace. This process plays the probe. */
 #include "record/spool_rows.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -409,9 +410,20 @@ TEST(a_thread_that_a_lane_named_keeps_its_row) {
 }
 
 /* It was killed and could not mark its end. */
+static unsigned files_of(const struct stage *stage) {
+    unsigned count = 0;
+    DIR *folder = opendir(stage->folder.path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        count += entry->d_name[0] != '.';
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
 TEST(a_process_that_is_gone_has_ended_when_it_is_looked_for) {
     struct stage stage;
     REQUIRE(stage_open(&stage));
+    unsigned own_files = files_of(&stage);
     pid_t pid = fork();
     if (pid == 0) {
         struct spool *spool = spool_open();
@@ -427,7 +439,10 @@ TEST(a_process_that_is_gone_has_ended_when_it_is_looked_for) {
     int ended;
     REQUIRE(pid > 0 && waitpid(pid, &ended, 0) == pid);
     CHECK_INT(ended, 0);
+    CHECK(files_of(&stage) > own_files);
     drain(&stage);
+    drain(&stage);
+    CHECK_INT(files_of(&stage), own_files); /* those of the process that is gone are drained */
     spool_rows_find_ended(&stage.rows, getpid(), 0, 4321);
     unsigned gone = 0, alive = 0;
     for (unsigned i = 0; i < stage.rows.entities.process_state_capacity; i++) {

@@ -63,6 +63,42 @@ TEST(a_kernel_twice_as_fast_gains_what_it_gains_where_the_device_is_the_bottlene
     scene_close(&scene);
 }
 
+TEST(a_change_of_one_device_leaves_the_kernels_of_others) {
+    struct scene scene;
+    struct change all = {.kind = CHANGE_FASTER, .pattern = TEXT("gemm"), .factor = 2};
+    struct change own = all, other = all;
+    own.device = 1;
+    other.device = 2;
+    if (scene_loop(&scene, &device_bound)) {
+        CHECK_INT(scene_predict(&scene, &own, 1), scene_predict(&scene, &all, 1));
+        CHECK_INT(scene_predict(&scene, &other, 1), -1);
+    }
+    scene_close(&scene);
+}
+
+TEST(a_factor_that_changes_nothing_is_refused_with_the_reason) {
+    static const struct {
+        const char *pattern;
+        double factor;
+        const char *why_not;
+    } cases[] = {{"gemm", 0, "the factor must be above 0"},
+                 {"gemm", -1, "the factor must be above 0"},
+                 {"host", 1, "a factor of 1 changes nothing"}};
+    struct scene scene;
+    bool opened = scene_loop(&scene, &device_bound);
+    for (size_t i = 0; opened && i < sizeof cases / sizeof *cases; i++) {
+        struct status status = {0};
+        struct outcome outcome;
+        struct change change = {
+            .kind = CHANGE_FASTER, .pattern = text_of(cases[i].pattern), .factor = cases[i].factor};
+        CHECK_OK(replay_run(scene.replay, &change, 1, &outcome, &status), status);
+        CHECK(!outcome.applicable);
+        CHECK_STRING(outcome.why_not, cases[i].why_not);
+        outcome_finish(&outcome);
+    }
+    scene_close(&scene);
+}
+
 TEST(a_faster_host_gains_what_it_gains_where_launches_are_the_bottleneck) {
     struct scene scene;
     struct loop faster = launch_bound;

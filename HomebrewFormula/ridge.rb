@@ -1,9 +1,12 @@
-# Installs the checkout that this file is in: brew install --HEAD ./packaging/homebrew/ridge.rb
-# A release in a tap has a url and a sha256 instead of head.
+# Homebrew only installs from taps, and finds this folder in one. The checkout is the tap:
+#
+#   brew tap ridge/local "$PWD" && brew install --HEAD ridge/local/ridge
+#
+# This installs its last commit. A release has a url and a sha256 instead of head.
 class Ridge < Formula
   desc "Profiler for tensor programs, and a small tensor runtime"
   license "Apache-2.0"
-  head "file://#{File.expand_path("../..", __dir__)}", using: :git
+  head "file://#{File.expand_path("..", __dir__)}", using: :git
 
   depends_on macos: :ventura
   depends_on "zstd"
