@@ -199,11 +199,19 @@ static bool add_processes(struct heap_builder *builder) {
     return ok;
 }
 
+static bool is_snapshot(const struct columns_allocation *rows) {
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->time[i] != rows->time[0] || rows->operation[i] == MEMORY_FREE)
+            return false;
+    return rows->count > 1;
+}
+
 bool heap_find(const struct model *model, struct heap *heap, struct status *status) {
     struct trace *trace = model->trace;
     struct heap_builder builder = {.trace = trace, .heap = heap, .status = status};
     memset(heap, 0, sizeof *heap);
     heap->is_sampled = trace->allocation.count > 0;
+    heap->is_snapshot = is_snapshot(&trace->allocation);
     heap->steady = model->first + (model->last - model->first) / 4;
     bool ok = add_processes(&builder) &&
               (!heap->is_sampled || (find_functions(&builder) && add_allocations(&builder)));

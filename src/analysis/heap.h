@@ -1,5 +1,6 @@
-/* Which lines and functions allocate host memory, and what do they never free? And how much memory did each
- * process hold? From sampled allocations (ridge record --memory) and counters of resident memory.
+/* Which lines and functions allocate host memory, and what do they never free? And how much memory
+ * did each process hold? From sampled allocations (ridge record --memory) and counters of resident
+ * memory.
  */
 #ifndef RIDGE_ANALYSIS_HEAP_H
 #define RIDGE_ANALYSIS_HEAP_H
@@ -28,6 +29,7 @@ struct heap_process {
 
 struct heap {
     bool is_sampled;         /* allocations were recorded */
+    bool is_snapshot;        /* all at one time: what was in use, without a history */
     struct heap_site *sites; /* most kept first, then most allocated */
     size_t site_count;
     uint64_t allocated, kept;

@@ -151,6 +151,14 @@ static bool device_listed(const struct trace *trace) {
     return false;
 }
 
+/* Devices of torch whose profilers record ranges instead of kernels. */
+static bool device_has_ranges(const struct trace *trace) {
+    for (size_t i = 0; i < trace->range.count; i++)
+        if (trace->range.category[i] == RANGE_DEVICE)
+            return true;
+    return false;
+}
+
 static void describe_operators(struct diagnosis *diagnosis, struct finding *finding,
                                const struct range_group *top) {
     struct text name = trace_text(diagnosis->trace, top->name);
@@ -574,18 +582,20 @@ static bool find_heap_alone(struct diagnosis *diagnosis) {
 static void find_profile(struct diagnosis *diagnosis) {
     const struct samples *samples = diagnosis->source->samples;
     const struct range_group *top = main_operator(diagnosis);
-    bool listed = device_listed(diagnosis->trace), sampled = samples->function_count > 0;
+    bool ranges = device_has_ranges(diagnosis->trace), sampled = samples->function_count > 0;
+    bool listed = !ranges && device_listed(diagnosis->trace);
     if (!top && !sampled && (find_memory_alone(diagnosis) || find_heap_alone(diagnosis)))
         return;
     if (!top && !sampled)
         top = main_range(diagnosis);
     if (!top && !sampled)
         return;
-    struct finding *finding = diagnose_add(diagnosis, FINDING_ON_CPU,
+    struct finding *finding = diagnose_add(diagnosis, ranges ? FINDING_UNDECIDED : FINDING_ON_CPU,
                                            listed && !sampled ? CONFIDENCE_MEDIUM : CONFIDENCE_LOW);
     finding->decides = true;
     diagnose_set_text(diagnosis, &finding->headline, "%s",
-                      listed ? "The machine has a GPU, but no GPU activity was recorded."
+                      ranges   ? "The trace has ranges of a device, but no kernels."
+                      : listed ? "The machine has a GPU, but no GPU activity was recorded."
                       : top && top->category != RANGE_OP
                           ? "The trace has ranges of the host and no device activity."
                           : "This is a profile of the CPU only.");
@@ -599,7 +609,7 @@ static void find_profile(struct diagnosis *diagnosis) {
     if (listed && top && top->category == RANGE_OP)
         finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
                     remedy_text(diagnosis->facts.framework, REMEDY_TO_DEVICE));
-    else if (top && top->category != RANGE_OP)
+    else if (ranges || (top && top->category != RANGE_OP))
         finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
                     "See all ranges: ridge report --section ranges");
     else if (sampled)

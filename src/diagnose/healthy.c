@@ -133,6 +133,43 @@ static bool has_no_work(const struct trace *trace) {
     return true;
 }
 
+/* How long the host was in ranges of that name: their sum if they are on one thread, otherwise the
+ * longest, as they may overlap; sets *more. */
+static int64_t time_in_range(const struct trace *trace, const struct range_group *group,
+                             bool *more) {
+    const struct columns_range *range = &trace->range;
+    uint32_t thread = 0;
+    int64_t longest = 0;
+    *more = false;
+    for (size_t i = 0; i < range->count; i++) {
+        if (range->name[i] != group->name)
+            continue;
+        *more |= thread && range->thread[i] != thread;
+        thread = range->thread[i];
+        longest = MAX(longest, range->duration[i]);
+    }
+    return *more ? longest : group->host_self;
+}
+
+/* An operator with most of the host's time is named, whatever the device does. */
+static void name_main_operator(struct diagnosis *diagnosis, struct finding *finding,
+                               const char *unknown) {
+    const struct ranges *ranges = diagnosis->source->ranges;
+    const struct range_group *top = NULL;
+    char part[FORMAT_SIZE], name[NAME_SIZE];
+    bool more;
+    for (size_t i = 0; i < ranges->count; i++)
+        if (ranges->groups[i].category == RANGE_OP &&
+            (!top || ranges->groups[i].host_self > top->host_self))
+            top = &ranges->groups[i];
+    int64_t time = top ? time_in_range(diagnosis->trace, top, &more) : 0;
+    if (2 * time > diagnosis->verdict->time && time <= diagnosis->verdict->time)
+        diagnose_set_text(diagnosis, &finding->headline, "The host is in %s %s%s of the time. %s",
+                          short_name(trace_text(diagnosis->trace, top->name), name),
+                          more ? "at least " : "",
+                          whole_percent(share_of(time, diagnosis->verdict->time), part), unknown);
+}
+
 static void describe_undecided(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct gap *gap = dominant_gap(diagnosis);
@@ -167,6 +204,8 @@ static void describe_undecided(struct diagnosis *diagnosis, struct finding *find
             "that",
             format_percent(1 - share_of(facts->busy, facts->window + time_outside(diagnosis)),
                            part));
+    if (facts->recorded.kernels && facts->recorded.all_calls == 0)
+        name_main_operator(diagnosis, finding, "What the device waits for was not recorded.");
     finding_cause(diagnosis, finding, "%s",
                   facts->calls[CALL_LAUNCH] == 0
                       ? "The trace does not contain what the host did."
@@ -234,6 +273,8 @@ static void describe_unrecorded(struct diagnosis *diagnosis, struct finding *fin
                       ? "Kernels were launched, but not recorded, or their records were lost."
                       : "No launch was recorded either: the program ended before its first kernel, "
                         "or its kernels were not recorded.");
+    name_main_operator(diagnosis, finding,
+                       "The trace has GPU API calls but no kernels, so GPU time is unknown.");
     list_calls(&facts->recorded, &calls);
     if (buffer_ok(&calls, diagnosis->status))
         finding_evidence(diagnosis, finding, (struct evidence){.kind = EVIDENCE_TEXT}, "%.*s",

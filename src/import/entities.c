@@ -1,6 +1,8 @@
 /* One table interns the keys of all kinds of rows. */
 #include "import/entities.h"
 
+#include <stdio.h>
+
 enum entity { ENTITY_PROCESS, ENTITY_THREAD, ENTITY_DEVICE, ENTITY_QUEUE, ENTITY_FRAME };
 
 struct key {
@@ -62,8 +64,14 @@ uint32_t entity_device(struct entities *entities, int64_t number, const struct r
                        struct status *status) {
     struct key key = key_of(ENTITY_DEVICE, 0, number);
     uint32_t *id = find_id(entities, &key, status);
-    if (id && *id == 0)
-        *id = trace_write_device(entities->writer, row);
+    if (id && *id == 0) {
+        struct row_device numbered = *row;
+        char label[32];
+        snprintf(label, sizeof label, "%lld", (long long)number);
+        numbered.index = number >= 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
+        numbered.label = trace_writer_string(entities->writer, text_of(label));
+        *id = trace_write_device(entities->writer, &numbered);
+    }
     return id ? *id : 0;
 }
 

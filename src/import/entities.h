@@ -19,7 +19,7 @@ uint32_t entity_process(struct entities *entities, uint64_t pid, struct text nam
                         struct status *status);
 uint32_t entity_thread(struct entities *entities, uint32_t process, int64_t tid, struct text name,
                        struct status *status);
-/* `number` identifies the device; the row is written as given. */
+/* `number` identifies the device, and is its index and label. */
 uint32_t entity_device(struct entities *entities, int64_t number, const struct row_device *row,
                        struct status *status);
 /* process: 0 where the source does not say whose queue it is. */

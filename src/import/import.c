@@ -24,6 +24,7 @@ static const struct importer *const importers[] = {
     &import_speedscope,   &import_rocprof,   &import_rocpd,        &import_ncu_report,
     &import_ncu_text,     &import_perf_data, &import_torch_memory, &import_pstats,
     &import_rocprof_json, &import_proton,    &import_gecko,        &import_tracemalloc,
+    &import_memray,       &import_austin,
 };
 enum { IMPORTERS = ARRAY_COUNT(importers) };
 
@@ -141,6 +142,11 @@ static const struct importer *choose_importer(const struct source_file *file,
             best_confidence = confidence;
             best = importers[i];
         }
+    }
+    const char *other = best_confidence == 1 ? import_known_json(&file->source) : NULL;
+    if (other) {
+        status_fail(status, STATUS_INPUT, "%s", other);
+        return NULL;
     }
     if (best && best->run)
         return best;

@@ -45,7 +45,8 @@ struct importer {
 extern const struct importer import_kineto, import_nsys, import_xctrace, import_rpd, import_xplane,
     import_perfetto, import_perf_script, import_folded, import_speedscope, import_rocprof,
     import_rocpd, import_ncu_report, import_ncu_text, import_perf_data, import_torch_memory,
-    import_pstats, import_rocprof_json, import_proton, import_gecko, import_tracemalloc;
+    import_pstats, import_rocprof_json, import_proton, import_gecko, import_tracemalloc,
+    import_memray, import_austin;
 
 /* Opens a .ridge file in place, and any other trace through its importer and an unnamed temporary
  * file. */
@@ -67,11 +68,23 @@ enum call_class import_call_class(struct text name);
 void import_copy_name(struct text name, enum copy_direction *direction, enum memory_kind *from,
                       enum memory_kind *to);
 
+/* The direction of a copy between two devices; 0 is the host. */
+static inline void import_copy_ends(struct row_activity *row, uint32_t from, uint32_t to) {
+    row->direction = to && from ? (to == from ? COPY_DTOD : COPY_PTOP)
+                     : to       ? COPY_HTOD
+                     : from     ? COPY_DTOH
+                                : COPY_HTOH;
+    row->from_memory = from ? MEMORY_DEVICE : MEMORY_UNKNOWN;
+    row->to_memory = to ? MEMORY_DEVICE : MEMORY_UNKNOWN;
+}
+
 /* AMD's tools have grids in work items: how many blocks those are. */
 static inline uint32_t import_blocks(uint32_t items, uint32_t block) {
     return block ? items / block + (items % block != 0) : items;
 }
 
+/* What a JSON file is that is known not to be a trace, and what to do; or NULL. */
+const char *import_known_json(const struct import_source *source);
 /* Fails with a message that describes a file of unknown format. */
 bool import_explain_unknown(const struct import_source *source, struct status *status);
 

@@ -241,12 +241,8 @@ static bool read_root(void *context, struct scan *scan, struct text key, struct 
 
 static uint32_t find_queue(struct proton *import, int64_t number, struct status *status) {
     struct row_device row = {0};
-    char label[32];
     if (number >= 0 && number < DEVICES_MAX)
         row = import->devices[number];
-    snprintf(label, sizeof label, "%lld", (long long)number);
-    row.index = number >= 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
-    row.label = trace_writer_string(import->writer, text_of(label));
     uint32_t device = entity_device(&import->entities, number, &row, status);
     return device ? entity_queue(&import->entities, device, 0, 0, status) : 0;
 }

@@ -88,11 +88,7 @@ static uint32_t make_device(struct rocpd *import, const struct sqlite_rows *rows
                             struct status *status) {
     int64_t index = sqlite_rows_integer(rows, 2, 0);
     struct text product = sqlite_rows_text(rows, 4), extra = sqlite_rows_text(rows, 5);
-    char label[32];
-    snprintf(label, sizeof label, "%lld", (long long)index);
     struct row_device row = {
-        .index = index >= 0 && index <= UINT32_MAX ? (uint32_t)index : 0,
-        .label = trace_writer_string(import->writer, text_of(label)),
         .name = trace_writer_string(import->writer,
                                     product.length ? product : sqlite_rows_text(rows, 3)),
         .vendor = trace_writer_string(import->writer, TEXT("AMD")),
@@ -216,7 +212,6 @@ static bool read_dispatches(struct rocpd *import, struct status *status) {
     return sqlite_rows_close(&rows);
 }
 
-/* The agents at both ends tell the direction. */
 static bool read_copy(struct rocpd *import, struct sqlite_rows *rows, struct status *status) {
     uint32_t to = (uint32_t)value_of(&import->agents, sqlite_rows_integer(rows, 3, -1), 0);
     uint32_t from = (uint32_t)value_of(&import->agents, sqlite_rows_integer(rows, 4, -1), 0);
@@ -225,13 +220,8 @@ static bool read_copy(struct rocpd *import, struct sqlite_rows *rows, struct sta
         .kind = ACTIVITY_COPY,
         .correlation = value_of(&import->stacks, sqlite_rows_integer(rows, 7, -1), 0),
         .bytes = size >= 0 ? (uint64_t)size : BYTES_UNKNOWN,
-        .direction = to && from ? (to == from ? COPY_DTOD : COPY_PTOP)
-                     : to       ? COPY_HTOD
-                     : from     ? COPY_DTOH
-                                : COPY_HTOH,
-        .from_memory = from ? MEMORY_DEVICE : MEMORY_UNKNOWN,
-        .to_memory = to ? MEMORY_DEVICE : MEMORY_UNKNOWN,
     };
+    import_copy_ends(&row, from, to);
     if (!sqlite_rows_span(rows, import->options, import->writer, &row.start, &row.duration, status))
         return !rows->failed;
     row.queue = find_queue(import, to ? to : from, sqlite_rows_integer(rows, 2, 0),

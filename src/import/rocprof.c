@@ -190,11 +190,7 @@ static int64_t agent_number(struct text text) {
 
 static uint32_t find_device(struct rocprof *import, int64_t agent, struct status *status) {
     const uint64_t *known = map_find(&import->agents, (uint64_t)agent);
-    char label[32];
-    snprintf(label, sizeof label, "%lld", (long long)agent);
     struct row_device row = {
-        .index = agent >= 0 && agent <= UINT32_MAX ? (uint32_t)agent : 0,
-        .label = trace_writer_string(import->writer, text_of(label)),
         .vendor = trace_writer_string(import->writer, TEXT("AMD")),
         .name = known ? (uint32_t)*known : 0,
         .multiprocessors = known ? (uint32_t)(*known >> 32) : 0,

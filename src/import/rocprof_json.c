@@ -71,11 +71,7 @@ static uint32_t make_device(struct rocprof_json *import, struct status *status) 
     const struct json_record *record = &import->record;
     int64_t node = json_record_integer(record, "logical_node_id", 0);
     struct text product = json_record_text(record, "product_name");
-    char label[32];
-    snprintf(label, sizeof label, "%lld", (long long)node);
     struct row_device row = {
-        .index = node >= 0 && node <= UINT32_MAX ? (uint32_t)node : 0,
-        .label = trace_writer_string(import->writer, text_of(label)),
         .name = trace_writer_string(import->writer,
                                     product.length ? product : json_record_text(record, "name")),
         .vendor = trace_writer_string(import->writer, TEXT("AMD")),
@@ -252,7 +248,6 @@ static uint64_t find_operation(const struct rocprof_json *import) {
                                              json_record_u32(&import->record, "operation"));
 }
 
-/* The agents at both ends tell the direction. */
 static bool read_copy(void *context, struct scan *scan, struct text key, struct status *status) {
     struct rocprof_json *import = context;
     struct row_activity row = {.kind = ACTIVITY_COPY};
@@ -266,12 +261,7 @@ static bool read_copy(void *context, struct scan *scan, struct text key, struct 
     uint32_t from = find_device(import, "src_agent_id.handle");
     row.correlation = (uint64_t)integer(import, "correlation_id.internal");
     row.bytes = (uint64_t)json_record_integer(&import->record, "bytes", (int64_t)BYTES_UNKNOWN);
-    row.direction = to && from ? (to == from ? COPY_DTOD : COPY_PTOP)
-                    : to       ? COPY_HTOD
-                    : from     ? COPY_DTOH
-                               : COPY_HTOH;
-    row.from_memory = from ? MEMORY_DEVICE : MEMORY_UNKNOWN;
-    row.to_memory = to ? MEMORY_DEVICE : MEMORY_UNKNOWN;
+    import_copy_ends(&row, from, to);
     row.name = (uint32_t)find_operation(import);
     row.queue = find_queue(import, to ? to : from, -1, status); /* copies have no queue */
     if (!row.queue)

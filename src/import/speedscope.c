@@ -4,7 +4,8 @@
  * The frames may follow the profiles, so the file is read twice. Profiles of one file need not
  * share a clock: py-spy counts each thread's own samples. Each profile is a thread, with its own
  * times. A profile without a unit counts samples: one is read as COUNT_NS, which a warning says.
- * Profiles of bytes are not profiles of the CPU and are left out. */
+ * A profile of bytes is one of the heap: its stacks are allocations. memray writes beside it a
+ * profile of their number, which is left out. */
 #include <stdio.h>
 
 #include "base/array.h"
@@ -32,10 +33,11 @@ struct speedscope {
     struct shared_frame *frames;
     size_t frame_count, frame_capacity;
     uint32_t process;
-    uint64_t profiles, of_counts, of_bytes;
+    uint64_t profiles, of_counts, allocations;
     char exporter[80];
     /* The current profile. */
     double unit_ns; /* 0: bytes */
+    bool is_count;
     uint32_t thread;
     double start;
     uint32_t *stacks; /* of a sampled one */
@@ -152,8 +154,16 @@ static bool read_shared_member(struct speedscope *import, struct text key, struc
 }
 
 static bool read_frames_member(struct speedscope *import, struct text key, struct status *status) {
-    return text_is(key, "shared") ? read_object(import, read_shared_member, status)
-                                  : json_skip(&import->scan, status);
+    struct text word;
+    if (text_is(key, "shared"))
+        return read_object(import, read_shared_member, status);
+    if (!text_is(key, "exporter"))
+        return json_skip(&import->scan, status);
+    if (!read_word(import, &word, status))
+        return false;
+    snprintf(import->exporter, sizeof import->exporter, "%.*s",
+             (int)MIN(word.length, sizeof import->exporter - 1), word.data);
+    return true;
 }
 
 static bool add_frame(struct speedscope *import, double number, uint32_t parent, uint32_t *stack,
@@ -208,9 +218,23 @@ static bool read_weight(struct speedscope *import, struct status *status) {
     return true;
 }
 
+static bool add_allocation(struct speedscope *import, double bytes, uint32_t stack) {
+    if (stack == 0 || !(bytes >= 1))
+        return true;
+    trace_write_allocation(import->writer,
+                           &(struct row_allocation){.thread = import->thread,
+                                                    .operation = MEMORY_ALLOC,
+                                                    .bytes = (uint64_t)bytes,
+                                                    .address = ++import->allocations,
+                                                    .stack = stack});
+    return !trace_writer_failed(import->writer);
+}
+
 /* Stacks follow each other in time. */
 static bool add_stack(struct speedscope *import, double at, double weight, uint32_t stack,
                       struct status *status) {
+    if (import->unit_ns == 0)
+        return add_allocation(import, weight, stack);
     struct profile_sample sample = {.time = to_ns(import, at),
                                     .thread = import->thread,
                                     .stack = stack,
@@ -289,8 +313,7 @@ static void set_unit(struct speedscope *import, struct text unit) {
     for (size_t i = 0; i < ARRAY_COUNT(units); i++)
         if (text_is(unit, units[i].name))
             import->unit_ns = units[i].ns;
-    import->of_counts += text_is(unit, "none");
-    import->of_bytes += text_is(unit, "bytes");
+    import->is_count = text_is(unit, "none");
 }
 
 static bool set_thread(struct speedscope *import, struct text name, struct status *status) {
@@ -324,25 +347,21 @@ static bool read_profile(struct speedscope *import, struct status *status) {
     import->stack_count = import->weight_count = import->event_count = 0;
     import->start = 0;
     import->unit_ns = COUNT_NS;
+    import->is_count = false;
     import->thread = 0;
     if (!read_object(import, read_profile_member, status) ||
         (!import->thread && !set_thread(import, TEXT(""), status)))
         return false;
-    return import->unit_ns == 0 || (add_samples(import, status) && add_events(import, status));
+    if (import->is_count && text_starts(text_of(import->exporter), "memray"))
+        return true;
+    import->of_counts += import->is_count;
+    return add_samples(import, status) && add_events(import, status);
 }
 
 static bool read_profiles_member(struct speedscope *import, struct text key,
                                  struct status *status) {
-    struct text word;
-    if (text_is(key, "profiles"))
-        return read_array(import, read_profile, status);
-    if (!text_is(key, "exporter"))
-        return json_skip(&import->scan, status);
-    if (!read_word(import, &word, status))
-        return false;
-    snprintf(import->exporter, sizeof import->exporter, "%.*s",
-             (int)MIN(word.length, sizeof import->exporter - 1), word.data);
-    return true;
+    return text_is(key, "profiles") ? read_array(import, read_profile, status)
+                                    : json_skip(&import->scan, status);
 }
 
 /* ---- File ---------------------------------------------------------------------------------- */
@@ -366,8 +385,9 @@ static void write_meta(struct speedscope *import) {
     trace_writer_meta(import->writer, META_SOURCE_TOOL, text_of(line));
     trace_writer_meta(import->writer, META_CLOCK_BASE, TEXT("trace"));
     trace_writer_meta(import->writer, META_SAMPLES_CLOCK, TEXT("wall"));
-    trace_writer_meta_integer(import->writer, "source.events", (int64_t)import->profile.count);
-    if (import->profiles > 1)
+    trace_writer_meta_integer(import->writer, "source.events",
+                              (int64_t)(import->profile.count + import->allocations));
+    if (import->profiles > 1 && import->profile.count)
         trace_writer_meta(import->writer, META_WARNING,
                           TEXT("the profiles of a speedscope file need not share a clock: times "
                                "of different threads may not line up"));
@@ -375,9 +395,9 @@ static void write_meta(struct speedscope *import) {
         trace_writer_meta(import->writer, META_WARNING,
                           TEXT("samples have counts without a unit: a count is shown as 1 ms, and "
                                "only shares are meaningful"));
-    if (import->of_bytes > 0)
+    if (import->allocations > 0)
         trace_writer_meta(import->writer, META_WARNING,
-                          TEXT("profiles of bytes are left out: they are not CPU time"));
+                          TEXT("a profile of bytes has allocations by stack, without times"));
 }
 
 static bool speedscope_run(const struct import_source *source, const struct import_options *options,
@@ -387,8 +407,8 @@ static bool speedscope_run(const struct import_source *source, const struct impo
     import.process = entity_process(&import.profile.entities, 0, TEXT(""), status);
     bool ok = import.process && read_file(&import, source->path, read_frames_member, status) &&
               read_file(&import, source->path, read_profiles_member, status);
-    if (ok && import.profile.count == 0)
-        ok = status_fail(status, STATUS_INPUT, "is a speedscope file without samples of time");
+    if (ok && import.profile.count == 0 && import.allocations == 0)
+        ok = status_fail(status, STATUS_INPUT, "is a speedscope file without samples");
     if (ok) {
         profile_write(&import.profile);
         write_meta(&import);

@@ -196,13 +196,10 @@ static void sum_segments(const struct pickle_value *segments, int64_t number, ui
 
 static uint32_t write_device(struct torch_memory *import, int64_t number, uint64_t fragmented,
                              struct status *status) {
-    char label[32], key[64];
-    snprintf(label, sizeof label, "%lld", (long long)number);
+    char key[64];
     snprintf(key, sizeof key, META_FRAGMENTED "%lld", (long long)number);
     trace_writer_meta_integer(import->writer, key, (int64_t)fragmented);
-    struct row_device row = {.index = (uint32_t)number,
-                             .label = trace_writer_string(import->writer, text_of(label)),
-                             .listed = 1};
+    struct row_device row = {.listed = 1};
     return entity_device(&import->entities, number, &row, status);
 }
 

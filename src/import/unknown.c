@@ -11,13 +11,23 @@
     "ridge reads .ridge, torch.profiler and Chrome JSON, Nsight Systems SQLite, Instruments XML, " \
     "rocprof CSV, JSON and rocpd, rocmProfileData .rpd, JAX .xplane.pb, Perfetto traces, Nsight "  \
     "Compute reports, CSV and text, the CPU profiles of "                                          \
-    "perf (perf.data, perf script), cProfile, Firefox Profiler, speedscope and folded stacks, "    \
-    "Proton .hatchet, and PyTorch memory snapshots"
+    "perf (perf.data, perf script), cProfile, Firefox Profiler, speedscope, austin and folded "    \
+    "stacks, "                                                                                     \
+    "Proton .hatchet, PyTorch memory snapshots, and the heap profiles of tracemalloc and memray "  \
+    "(CSV)"
 
 #define MEMRAY                                                                                     \
-    "is a capture of memray, whose format changes with each of its versions; ridge record "        \
-    "--memory "                                                                                    \
-    "samples the heap of a Python program, and ridge reads tracemalloc's snapshots"
+    "is a capture of memray, whose format changes with each of its versions; run 'memray "         \
+    "transform csv FILE' and pass the .csv file"
+
+#define SCALENE                                                                                    \
+    "is a report of scalene: shares of lines, without a timeline; view it with 'scalene view', "   \
+    "or "                                                                                          \
+    "record the program with 'ridge record', which has lines and, with --memory, the heap"
+
+#define EXECUTION_TRACE                                                                            \
+    "is an execution trace of PyTorch; pass it beside the profiler's trace of the same run: "      \
+    "'ridge import TRACE --execution-trace FILE'"
 
 struct signature {
     const char *bytes;
@@ -57,8 +67,52 @@ static const struct signature signatures[] = {
            "is a 'perf record' file of a big-endian machine, which ridge does not read; "
            "'perf script -i FILE > profile.txt' there"),
     STARTS("\x93NUMPY", "is a NumPy array, not a trace; " KNOWN_FORMATS),
+    STARTS("gmon", "is a profile of gprof, without stacks; record the program with 'ridge record'"),
+    STARTS("FLR", "is a recording of Java's Flight Recorder, which ridge does not read"),
+    STARTS("JAVA PROFILE", "is a heap dump of Java, which ridge does not read"),
+    STARTS("MOJ", "is a profile of austin; convert it with 'mojo2austin FILE profile.austin'"),
+    STARTS("# callgrind format",
+           "is a profile of callgrind, which counts instructions and no time; record the program "
+           "with 'ridge record'"),
+    STARTS("version: 1\ncreator: callgrind",
+           "is a profile of callgrind, which counts instructions and no time; record the program "
+           "with 'ridge record'"),
 };
 enum { SIGNATURES = ARRAY_COUNT(signatures) };
+
+/* JSON that is known not to be a trace, by two of its members. */
+static const struct {
+    const char *members[2];
+    const char *message;
+} documents[] = {
+    {{"\"start_call_stack\"", "\"min_interval\""},
+     "is a session of pyinstrument; convert it with 'pyinstrument --load FILE -r speedscope -o "
+     "profile.json', and pass that"},
+    {{"\"root_frame\"", "\"target_description\""},
+     "is a profile of pyinstrument as JSON; write it with 'pyinstrument -r speedscope -o "
+     "profile.json', and pass that"},
+    {{"\"alloc_samples\"", "\"elapsed_time_sec\""}, SCALENE},
+    {{"\"alloc_samples\"", "\"combined_stacks\""}, SCALENE},
+    {{"\"total_num_allocations\"", "\"allocation_size_histogram\""},
+     "is statistics of memray without stacks; run 'memray transform csv' on the capture, and pass "
+     "the .csv file"},
+    {{"\"callchain\"", "\"costs\""},
+     "is JSON for gprof2dot, without lines; if memray wrote it, run 'memray transform csv' on the "
+     "capture, and pass the .csv file"},
+    {{"\"callFrame\"", "\"hitCount\""},
+     "is a CPU profile of V8; open it in speedscope, export it there, and pass that file"},
+    {{"\"ctrl_deps\"", "\"nodes\""}, EXECUTION_TRACE},
+    {{"\"rf_id\"", "\"nodes\""}, EXECUTION_TRACE},
+};
+
+const char *import_known_json(const struct import_source *source) {
+    struct text head = {(const char *)source->head, source->head_length};
+    for (size_t i = 0; i < ARRAY_COUNT(documents); i++)
+        if (text_find(head, documents[i].members[0]) >= 0 &&
+            text_find(head, documents[i].members[1]) >= 0)
+            return documents[i].message;
+    return NULL;
+}
 
 static struct text skip_blanks(struct text head) {
     if (text_starts(head, "\xEF\xBB\xBF"))
@@ -81,6 +135,11 @@ static bool is_plain_text(struct text head) {
             return false;
     }
     return head.length - text_utf8_valid(head) < 4;
+}
+
+/* pprof's message begins with a sample type: two numbers of strings below 128. */
+static bool is_pprof(struct text head) {
+    return head.length > 6 && memcmp(head.data, "\x0a\x04\x08", 3) == 0 && head.data[4] == 0x10;
 }
 
 static bool explain_folder(struct status *status) {
@@ -116,6 +175,10 @@ bool import_explain_unknown(const struct import_source *source, struct status *s
             memcmp(head.data + s->offset, s->bytes, s->length) == 0)
             return status_fail(status, STATUS_INPUT, "%s", s->message);
     }
+    if (is_pprof(head))
+        return status_fail(status, STATUS_INPUT,
+                           "is a profile of pprof (Go, gperftools, memory of JAX); open it in "
+                           "speedscope, export it there, and pass that file");
     struct text text = skip_blanks(head);
     if (text.length == 0)
         return status_fail(status, STATUS_INPUT, "contains only white space; " KNOWN_FORMATS);

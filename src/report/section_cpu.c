@@ -331,12 +331,17 @@ static struct value site_text(const struct report *report, const struct heap_sit
                           : value_unknown();
 }
 
+/* A snapshot has none. */
+static struct value site_history(const struct report *report, uint64_t value) {
+    return report->heap.is_snapshot ? value_none() : value_integer((int64_t)value);
+}
+
 #define SITE(name, ...) REPORT_VALUE(name, struct heap_site, __VA_ARGS__)
-SITE(site_kept, value_integer((int64_t)at->kept))
-SITE(site_live, value_integer((int64_t)at->live))
-SITE(site_peak, value_integer((int64_t)at->peak))
+SITE(site_kept, site_history(of->report, at->kept))
+SITE(site_live, site_history(of->report, at->live))
+SITE(site_peak, site_history(of->report, at->peak))
 SITE(site_allocated, value_integer((int64_t)at->allocated))
-SITE(site_samples, value_integer((int64_t)at->samples))
+SITE(site_samples, site_history(of->report, at->samples))
 SITE(site_function, site_text(of->report, at, of->report->model.trace->stack.function))
 SITE(site_module, site_text(of->report, at, of->report->model.trace->stack.module))
 
@@ -378,7 +383,10 @@ static const struct column site_columns[] = {
 static bool sites_note(const void *source, struct buffer *line) {
     const struct heap *heap = &REPORT(source)->heap;
     char bytes[FORMAT_SIZE];
-    buffer_printf(line, "about %s allocated; never freed: of what was allocated after a quarter",
+    buffer_printf(line,
+                  heap->is_snapshot
+                      ? "a snapshot of %s in use"
+                      : "about %s allocated; never freed: of what was allocated after a quarter",
                   format_bytes(heap->allocated, bytes));
     return heap->is_sampled;
 }

@@ -232,7 +232,7 @@ static void write_no_device(struct text_writer *writer) {
         text_line(writer, "\nThe trace holds no events.");
     else if (trace->call.count ||
              (listed && trace->range.count + trace->sample.count + trace->state.count > 0))
-        text_line(writer, "\nNo device activity was recorded; the trace shows the host only.");
+        text_line(writer, "\nNo kernel or copy was recorded.");
 }
 
 static void write_trust(struct text_writer *writer) {

@@ -1,4 +1,5 @@
 # ridge bench: its list, its mistakes, its files, going on after Ctrl-C. Figures are not looked at.
+[ -z "${SAN:-}" ] || { echo "SKIP measuring with sanitizers takes minutes" && exit 77; }
 export RIDGE_CACHE=$PWD/cache
 say() { "$@" 2>&1; echo "status $?"; }
 "$RIDGE" bench | sed -n '1p;3,4p;$p'

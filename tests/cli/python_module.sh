@@ -1,5 +1,6 @@
 # The Python module: it records its own process, marks ranges, and reads reports; pip installs it with
 # the command and the probe.
+[ -z "${SAN:-}" ] || { echo "SKIP a library with sanitizers cannot be loaded into python3" && exit 77; }
 command -v python3 > /dev/null || { echo "SKIP there is no python3" && exit 77; }
 python3 -c 'import ctypes, sys; sys.exit(sys.version_info < (3, 8))' 2> /dev/null ||
     { echo "SKIP python3 is older than 3.8 or has no ctypes" && exit 77; }

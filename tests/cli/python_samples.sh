@@ -22,7 +22,7 @@ def generator(until):
 
 def thread():
     spin(0.6)
-    time.sleep(0.3)                            # line 16
+    time.sleep(0.3 * patience)                 # line 16
 
 Näme().recursive(20, 0.2)
 for _ in generator(0.4): pass

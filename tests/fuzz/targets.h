@@ -14,6 +14,7 @@
     X(ablated_rpd)                                                                                 \
     X(ablated_xctrace)                                                                             \
     X(ablated_xplane)                                                                              \
+    X(austin)                                                                                      \
     X(cubin)                                                                                       \
     X(fleet)                                                                                       \
     X(folded)                                                                                      \
@@ -21,6 +22,7 @@
     X(gguf)                                                                                        \
     X(kineto)                                                                                      \
     X(lines)                                                                                       \
+    X(memray)                                                                                      \
     X(ncu_report)                                                                                  \
     X(ncu_text)                                                                                    \
     X(nsys)                                                                                        \

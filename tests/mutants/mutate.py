@@ -370,10 +370,14 @@ class Source:
         return not any(self.word(i) == "(" and self.tokens[i - 1].kind == "name" for i in range(first + 1, end))
 
     def is_minimum(self, a, i, b):
-        """`x < y ? x : y`: equal values give the same either way."""
+        """`x < y ? x : y` and `x > y ? x - y : 0`: equal values give the same either way."""
         if self.word(i) not in ("<", "<=", ">", ">=") or self.word(b) != "?":
             return False
         left, right = self.words(a, i), self.words(i + 1, b)
+        end = b + 1 + b - a
+        if self.word(i) in (">", ">=") and self.words(b + 1, end) == f"{left} - {right}" and \
+                self.word(end) == ":" and self.word(end + 1) == "0":
+            return True
         middle, last = b + 1 + i - a, b + 1 + b - i - 1
         chosen = [(left, right, middle), (right, left, last)]
         return any(self.words(b + 1, colon) == first and self.word(colon) == ":" and

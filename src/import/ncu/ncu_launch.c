@@ -1,6 +1,4 @@
 /* The rows of a launch: an activity and its metrics, on a device that the metrics describe. */
-#include <stdio.h>
-
 #include "base/memory.h"
 #include "base/min_max.h"
 #include "import/ncu/ncu.h"
@@ -108,13 +106,8 @@ static double value_of(struct ncu *ncu, struct text name) {
 static uint32_t find_queue(struct ncu *ncu, uint32_t *device, struct status *status) {
     struct ncu_launch *launch = &ncu->launch;
     struct row_device *row = &launch->attributes;
-    char label[32];
-    int64_t number = MAX(launch->device, 0);
-    snprintf(label, sizeof label, "%lld", (long long)number);
-    row->index = number <= UINT32_MAX ? (uint32_t)number : 0;
-    row->label = trace_writer_string(ncu->writer, text_of(label));
     row->vendor = trace_writer_string(ncu->writer, TEXT("NVIDIA"));
-    *device = entity_device(&ncu->entities, number, row, status);
+    *device = entity_device(&ncu->entities, MAX(launch->device, 0), row, status);
     uint32_t process = *device ? entity_process(&ncu->entities, launch->pid, TEXT(""), status) : 0;
     return process ? entity_queue(&ncu->entities, *device, process, launch->stream, status) : 0;
 }

@@ -69,7 +69,7 @@ static bool is_export(struct sqlite_source *source) {
     static const char *const tables[] = {
         "META_DATA_EXPORT",  "EXPORT_META_DATA", "TARGET_INFO_SESSION_START_TIME",
         "NVTX_EVENTS",       "COMPOSITE_EVENTS", "GPU_METRICS",
-        "PROFILER_OVERHEAD", "OSRT_API",
+        "PROFILER_OVERHEAD", "OSRT_API",         "TARGET_INFO_GPU",
     };
     if (sqlite_source_has_prefix(source, "CUPTI_ACTIVITY_KIND_"))
         return true;

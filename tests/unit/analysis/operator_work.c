@@ -249,3 +249,67 @@ TEST(attention_of_shapes_that_do_not_fit_has_no_known_work) {
     }
     CHECK_INT(known, 1);
 }
+
+#define FLOATS(dims) "{\"Input Dims\":" dims ",\"Input type\":[\"float\",\"float\",\"float\"]}"
+#define BACKWARD(dims, transposed, mask)                                                           \
+    "{\"Input Dims\":" dims ",\"Input type\":[\"float\",\"float\",\"float\",\"\",\"\",\"\",\"\","  \
+    "\"\",\"\",\"\",\"\"],\"Concrete Inputs\":[\"\",\"\",\"\",\"[0]\",\"[1, 1]\",\"[0, 0]\","      \
+    "\"[1, 1]\",\"" transposed "\",\"[0, 0]\",\"1\",\"" mask "\"]}"
+#define FITTING "[[2,16,8,8],[2,8,10,10],[16,8,3,3],[],[],[],[],[],[],[],[]]"
+
+TEST(operators_whose_shapes_do_not_fit_have_no_known_work) {
+    static const struct expected rows[] = {
+        {"aten::mm", FLOATS("[[3,5],[6,7]]"), 0, 0},
+        {"aten::mm", FLOATS("[[3,5]]"), 0, 0},
+        {"aten::mv", FLOATS("[[3,5],[6]]"), 0, 0},
+        {"aten::mv", FLOATS("[[3,5],[5,1]]"), 0, 0},
+        {"aten::mv", FLOATS("[[5],[5]]"), 0, 0},
+        {"aten::matmul", FLOATS("[[5],[5,7]]"), 0, 0},
+        {"aten::matmul", FLOATS("[[3,5],[5]]"), 0, 0},
+        {"aten::matmul", FLOATS("[[3,5],[6,7]]"), 0, 0},
+        {"aten::matmul", FLOATS("[[3,0],[0,7]]"), 0, 0},
+        {"aten::matmul", FLOATS("[[2,3,5],[4,5,7]]"), 0, 0},
+        {"aten::matmul", FLOATS("[[1,2,3,5],[2,5,7]]"), 0, 0},
+        {"aten::cudnn_convolution_backward_input", FLOATS("[[],[2,16,8,8]]"), 0, 0},
+        {"aten::cudnn_convolution_backward_input", FLOATS("[[],[2,16],[16,8]]"), 0, 0},
+        {"aten::cudnn_convolution_backward_input", FLOATS("[[],[2,16,8],[16,8,3,3]]"), 0, 0},
+        {"aten::cudnn_convolution_backward_input", FLOATS("[[],[2,15,8,8],[16,8,3,3]]"), 0, 0},
+        {"aten::cudnn_convolution_backward_input", FLOATS("[[],[2,0,8,8],[0,8,3,3]]"), 0, 0},
+        {"aten::convolution_backward", BACKWARD(FITTING, "True", "[True, True, False]"), 0, 0},
+        {"aten::convolution_backward", BACKWARD(FITTING, "False", "[False, False, True]"), 0, 0},
+        {"aten::convolution_backward",
+         BACKWARD("[[2,16,8,8],[2,8,10,10],[16,8],[],[],[],[],[],[],[],[]]", "False",
+                  "[True, True, False]"),
+         0, 0},
+    };
+    CHECK_ALL(rows);
+}
+
+TEST(each_gradient_of_a_convolution_costs_as_much_as_the_convolution) {
+    static const struct expected rows[] = {
+        {"aten::convolution_backward", BACKWARD(FITTING, "False", "[True, False, True]"),
+         2.0 * 2 * 16 * 64 * 8 * 9, 4.0 * (2 * 16 * 64 + 2 * 8 * 100 + 16 * 8 * 9)},
+        {"aten::convolution_backward", BACKWARD(FITTING, "False", "[False, True, False]"),
+         2.0 * 2 * 16 * 64 * 8 * 9, 4.0 * (2 * 16 * 64 + 2 * 8 * 100 + 16 * 8 * 9)},
+    };
+    CHECK_ALL(rows);
+}
+
+/* Five products instead of two, and a gradient for each input. */
+TEST(the_backward_pass_of_attention_costs_two_and_a_half_times_as_much) {
+    static const struct expected rows[] = {
+        {"aten::_scaled_dot_product_flash_attention_backward",
+         "{\"Input Dims\":[[2,4,10,6],[2,4,10,8],[2,4,20,8],[2,4,20,6],[],[],[],[],[],[],[],[]],"
+         "\"Input type\":[\"c10::Half\",\"c10::Half\",\"c10::Half\",\"c10::Half\",\"\",\"\",\"\","
+         "\"\",\"\",\"\",\"\",\"\"],\"Concrete Inputs\":[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\","
+         "\"\",\"\",\"0.\",\"False\"]}",
+         2.5 * 2 * 8 * 200 * (8 + 6), 2 * 2.0 * 8 * (10 * 8 + 20 * 8 + 20 * 6 + 10 * 6)},
+        {"aten::_flash_attention_backward",
+         "{\"Input Dims\":[[2,10,4,8],[2,10,4,8],[2,20,4,8],[2,20,4,8],[],[],[],[],[],[],[],[]],"
+         "\"Input type\":[\"c10::Half\",\"c10::Half\",\"c10::Half\",\"c10::Half\",\"\",\"\",\"\","
+         "\"\",\"\",\"\",\"\",\"\"],\"Concrete Inputs\":[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\","
+         "\"\",\"\",\"0.\",\"True\"]}",
+         2.5 * 2 * 8 * 200 * 0.5 * (8 + 8), 2 * 2.0 * 8 * (10 * 8 + 20 * 8 + 20 * 8 + 10 * 8)},
+    };
+    CHECK_ALL(rows);
+}

