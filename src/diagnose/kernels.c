@@ -8,6 +8,8 @@
 
 /* Kernels above this share of their roof are near it. */
 #define NEAR_ROOF 0.7
+/* Below this share they are limited by something else than the bytes that they need. */
+#define SLOW 0.5
 
 /* Of the judged time, which may be longer than the device's. */
 static double busy_share(const struct diagnosis *diagnosis) {
@@ -70,6 +72,34 @@ static void describe_memory(struct diagnosis *diagnosis, struct finding *finding
                      from_to(diagnosis, finding->recoverable, change));
 }
 
+static const char *memory_cause(bool strided, bool slow) {
+    return slow ? "The kernels take longer than memory needs for their bytes. Usual reasons are "
+                  "accesses that are not contiguous within a workgroup, few bytes per "
+                  "invocation, and too few workgroups."
+           : strided
+               ? "The kernels access memory with strides, as their names suggest: only part of "
+                 "each cache line is used."
+               : "Kernels that do little work per element take as long as reading and writing "
+                 "memory takes.";
+}
+
+static void fix_memory(struct diagnosis *diagnosis, struct finding *finding, bool strided,
+                       bool slow) {
+    enum framework framework = diagnosis->facts.framework;
+    if (strided)
+        finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
+                    remedy_text(framework, REMEDY_CONTIGUOUS));
+    if (slow)
+        finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                    "Read contiguous memory in each workgroup, several elements per invocation, "
+                    "and start enough workgroups to fill the device");
+    else
+        finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
+                    remedy_text(framework, REMEDY_FUSE));
+    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
+                "Move fewer bytes: smaller types (bf16, f16), in-place operations");
+}
+
 static void find_memory(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
@@ -104,25 +134,18 @@ static void find_memory(struct diagnosis *diagnosis) {
     /* a device that is busy with such kernels is limited by them, whatever the gain */
     finding->decides = busy_share(diagnosis) > 0.8 && !(known && reached >= NEAR_ROOF) &&
                        (strided || 2 * unfused > kernels->total_time || far);
+    /* hand-written kernels far from their roof, and no chain to fuse */
+    bool slow = far && !fuse && !strided && reached < SLOW && framework_is_plain(facts->framework);
     describe_memory(diagnosis, finding, far);
-    finding_cause(diagnosis, finding, "%s",
-                  strided ? "The kernels access memory with strides, as their names suggest: only "
-                            "part of each cache line is used."
-                          : "Kernels that do little work per element take as long as reading and "
-                            "writing memory takes.");
+    finding_cause(diagnosis, finding, "%s", memory_cause(strided, slow));
     enum kernel_class top = strided ? KERNEL_STRIDED : KERNEL_ELEMENTWISE;
     for (unsigned class = 0; class < KERNEL_CLASS_COUNT; class ++)
         if (kernel_class_moves_memory(class) && kernels->time[class] > kernels->time[top])
             top = class;
-    add_top_kernel(diagnosis, finding, kernels->class_top_name[top], kernels->time[top]);
+    if (!slow)
+        add_top_kernel(diagnosis, finding, kernels->class_top_name[top], kernels->time[top]);
     add_roof(diagnosis, finding, BOUND_MEMORY);
-    if (strided)
-        finding_fix(diagnosis, finding, EFFORT_LINES, NULL, "%s",
-                    remedy_text(facts->framework, REMEDY_CONTIGUOUS));
-    finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",
-                remedy_text(facts->framework, REMEDY_FUSE));
-    finding_fix(diagnosis, finding, EFFORT_LINES, NULL,
-                "Move fewer bytes: smaller types (bf16, f16), in-place operations");
+    fix_memory(diagnosis, finding, strided, slow);
 }
 
 /* Speedup of f32 products on tensor cores: measured, otherwise by the device's architecture. Limits

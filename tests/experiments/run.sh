@@ -2,7 +2,7 @@
 # Runs every experiment at small sizes on the CPU and checks the figures with check.py. Called by
 # tests/run; prints `N passed, N failed[, N skipped]` last. tests/long/experiments does it on OpenCL.
 #
-#   BUILD=build [OPTIONS=-n1] tests/experiments/run.sh [DEVICE...]
+#   BUILD=build [OPTIONS=-n2] tests/experiments/run.sh [DEVICE...]
 cd "$(dirname "$0")/../.." || exit 1
 build=${BUILD:-build}
 ridge=${RIDGE:-$build/ridge}
