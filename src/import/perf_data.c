@@ -715,29 +715,35 @@ static bool read_file(struct perf_data *import, const char *path, struct status 
     return read_pass(import, path, data, status);
 }
 
-/* `number` and the words after it. */
-static void warn(const struct perf_data *import, const char *number, const char *rest) {
+/* `start` and the words after it. */
+static void warn(const struct perf_data *import, const char *start, const char *rest) {
     char words[240];
-    snprintf(words, sizeof words, "%s %s", number, rest);
+    snprintf(words, sizeof words, "%s %s", start, rest);
     trace_writer_meta(import->writer, META_WARNING, text_of(words));
 }
 
 static void write_meta(struct perf_data *import) {
     bool mono = import->event_count && import->events[0].mono;
-    char number[FORMAT_SIZE];
+    char count[FORMAT_PLURAL_SIZE];
     trace_writer_meta(import->writer, META_SOURCE_FORMAT, TEXT("perf"));
     trace_writer_meta(import->writer, META_SOURCE_TOOL, TEXT("perf record"));
     trace_writer_meta(import->writer, META_CLOCK_BASE, mono ? TEXT("monotonic") : TEXT("trace"));
     trace_writer_meta_integer(import->writer, "source.events", (int64_t)import->samples);
     if (import->resolved < import->frames)
-        warn(import, format_count(import->frames - import->resolved, number),
-             "frames have no function name: perf.data has no symbols, and their files are not here "
-             "or have other build ids; 'perf script' where it was recorded has the names");
+        warn(import,
+             format_plural(import->frames - import->resolved, "frame has", "frames have", count),
+             "no function name: perf.data has no symbols, and their files are not here or have "
+             "other build ids; 'perf script' where it was recorded has the names");
     if (import->other_events)
-        warn(import, format_count(import->other_events, number),
-             "samples of other events than the first were not read");
+        warn(import,
+             format_plural(import->other_events, "sample of another event was",
+                           "samples of other events were", count),
+             "not read: the first event counts");
     if (import->idle)
-        warn(import, format_count(import->idle, number), "samples of idle CPUs were not read");
+        warn(import,
+             format_plural(import->idle, "sample of an idle CPU was", "samples of idle CPUs were",
+                           count),
+             "not read");
     if (import->truncated)
         trace_writer_meta(import->writer, META_TRUNCATED,
                           TEXT("the file ends early; complete records were read"));
