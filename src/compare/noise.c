@@ -35,7 +35,8 @@ static double dependence(const int64_t *lengths, size_t count) {
     return same > 0 ? fmin(next / same, 0.95) : 0;
 }
 
-/* Units that alternate between long and short are parts of one unit. */
+/* Units that alternate between long and short are parts of one unit. Of an odd number the median is
+ * that of one kind or of the other, by chance. */
 #define ALTERNATES (-0.5)
 
 static double noise_of_pairs(const int64_t *lengths, size_t count, struct status *status) {
@@ -58,7 +59,7 @@ double noise_of_units(const int64_t *lengths, size_t count, struct status *statu
     if (count < UNITS_MIN)
         return -1;
     double r = dependence(lengths, count);
-    if (r < ALTERNATES && count >= 2 * UNITS_MIN)
+    if (r < ALTERNATES && count % 2 == 0 && count >= 2 * UNITS_MIN)
         return noise_of_pairs(lengths, count, status);
     double *sorted = memory_allocate(count, sizeof *sorted, status);
     if (!sorted)
