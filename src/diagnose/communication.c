@@ -118,7 +118,7 @@ static int64_t hideable(const struct diagnosis *diagnosis) {
 static void find_exposed(struct diagnosis *diagnosis, const struct traffic *traffic) {
     const struct facts *facts = &diagnosis->facts;
     const struct account *account = diagnosis->source->devices[0].account;
-    char part[FORMAT_SIZE], of[FORMAT_SIZE], all[FORMAT_SIZE], change[FROM_TO_SIZE];
+    char part[FORMAT_SIZE], of[FORMAT_SIZE], all[FORMAT_SIZE];
     int64_t gain = hideable(diagnosis);
     struct finding *finding =
         diagnose_add(diagnosis, FINDING_EXPOSED_COMMUNICATION, CONFIDENCE_MEDIUM);
@@ -131,8 +131,7 @@ static void find_exposed(struct diagnosis *diagnosis, const struct traffic *traf
                     format_duration(account->communication_union, all),
                     format_duration(facts->exposed_communication, of),
                     format_percent(share_of(facts->exposed_communication, facts->window), part));
-    finding_gain(diagnosis, finding, "with full overlap, at best %s",
-                 from_to(diagnosis, finding->recoverable, change));
+    finding_best_gain(diagnosis, finding, "with full overlap");
     finding_cause(diagnosis, finding, "%s",
                   2 * gain < facts->exposed_communication
                       ? "Communication takes longer than the compute kernels that could hide it."
@@ -232,7 +231,7 @@ static int64_t find_waiting(struct diagnosis *diagnosis) {
 
 static void find_imbalance(struct diagnosis *diagnosis, const struct traffic *traffic) {
     const struct account *account = diagnosis->source->devices[0].account;
-    char time[FORMAT_SIZE], part[FORMAT_SIZE], change[FROM_TO_SIZE];
+    char time[FORMAT_SIZE], part[FORMAT_SIZE];
     if (diagnosis->whole->device_count < 2)
         return;
     int64_t waiting = find_waiting(diagnosis);
@@ -245,8 +244,7 @@ static void find_imbalance(struct diagnosis *diagnosis, const struct traffic *tr
                     "%s of the time in collectives (%s) is waiting for other devices of the trace",
                     format_percent(share_of(waiting, account->communication_sum), part),
                     format_duration(waiting, time));
-    finding_gain(diagnosis, finding, "with balanced devices, at best %s",
-                 from_to(diagnosis, finding->recoverable, change));
+    finding_best_gain(diagnosis, finding, "with balanced devices");
     finding_cause(diagnosis, finding,
                   "A collective ends when the last device has joined it. The shortest kernel of a "
                   "collective moves data, the others wait first.");

@@ -250,7 +250,7 @@ static void add_finding(struct diagnosis *diagnosis, enum fault fault, const str
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     const struct measured_launch *launch = &diagnosis->source->counters->launches[sum->top];
     const struct kernel_figures *figures = &launch->figures;
-    char part[FORMAT_SIZE], name[NAME_SIZE], change[FROM_TO_SIZE];
+    char part[FORMAT_SIZE], name[NAME_SIZE];
     struct finding *finding = diagnose_add(diagnosis, fault_rules[fault].kind, CONFIDENCE_MEDIUM);
     double busy = share_of(diagnosis->facts.busy, kernels->total_time);
     finding_estimate(diagnosis, finding, (int64_t)(sum->saved * (busy < 1 ? busy : 1)));
@@ -259,8 +259,7 @@ static void add_finding(struct diagnosis *diagnosis, enum fault fault, const str
     finding_summary(diagnosis, finding, "%s of the kernel time is in kernels %s, largest: %s",
                     format_percent(share_of(sum->time, kernels->total_time), part),
                     fault_rules[fault].what, name);
-    finding_gain(diagnosis, finding, "without it, at best %s",
-                 from_to(diagnosis, finding->recoverable, change));
+    finding_best_gain(diagnosis, finding, "without it");
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = EVIDENCE_KERNEL, .name = sum->name}, "%s", name);
     fault_rules[fault].describe(diagnosis, finding, figures, name);

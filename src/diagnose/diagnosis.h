@@ -104,6 +104,10 @@ void finding_summary(struct diagnosis *diagnosis, struct finding *finding, const
 /* Sets the gain, behind the observation; ignored if nothing is recoverable. */
 void finding_gain(struct diagnosis *diagnosis, struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same for an upper bound: "with full waves" becomes "with full waves, at best 3 ms -> 2 ms".
+ */
+void finding_best_gain(struct diagnosis *diagnosis, struct finding *finding, const char *format,
+                       ...) __attribute__((format(printf, 3, 4)));
 void finding_cause(struct diagnosis *diagnosis, struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void finding_evidence(struct diagnosis *diagnosis, struct finding *finding, struct evidence about,

@@ -78,6 +78,20 @@ void finding_gain(struct diagnosis *diagnosis, struct finding *finding, const ch
                       finding->gain ? finding->gain : "");
 }
 
+void finding_best_gain(struct diagnosis *diagnosis, struct finding *finding, const char *format,
+                       ...) {
+    char change[FROM_TO_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    char *how = format_text(diagnosis, format, arguments);
+    va_end(arguments);
+    finding->at_best = true;
+    if (how)
+        finding_gain(diagnosis, finding, "%s, at best %s", how,
+                     from_to(diagnosis, finding->recoverable, change));
+    memory_free(how);
+}
+
 void finding_cause(struct diagnosis *diagnosis, struct finding *finding, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

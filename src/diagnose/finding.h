@@ -119,6 +119,7 @@ struct finding {
     bool holds;       /* takes most of the time, even if no known change recovers much of it */
     bool minor;       /* too small to act on: within its error bar or a few percent of the time */
     bool unexplained; /* the cause is not recorded: no speed-up is promised in the headline */
+    bool at_best;     /* the gain is an upper bound */
 };
 
 struct verdict {

@@ -17,7 +17,7 @@ static int64_t saved_by_run(const struct diagnosis *diagnosis, int64_t saved) {
 static void find_small_grids(struct diagnosis *diagnosis) {
     const struct facts *facts = &diagnosis->facts;
     const struct kernel_facts *kernels = &facts->kernels;
-    char part[FORMAT_SIZE], words[NAME_SIZE], change[FROM_TO_SIZE], blocks[FORMAT_SIZE];
+    char part[FORMAT_SIZE], words[NAME_SIZE], blocks[FORMAT_SIZE];
     if (kernels->small_grid_saved == 0)
         return;
     double factor =
@@ -44,8 +44,7 @@ static void find_small_grids(struct diagnosis *diagnosis) {
                     "%s multiprocessors, largest: %s",
                     format_percent(share_of(kernels->small_grid_time, kernels->total_time), part),
                     format_count(facts->multiprocessors, blocks), words);
-    finding_gain(diagnosis, finding, "on all multiprocessors, at best %s",
-                 from_to(diagnosis, finding->recoverable, change));
+    finding_best_gain(diagnosis, finding, "on all multiprocessors");
     finding_cause(diagnosis, finding,
                   "A block runs on one multiprocessor. With %s block%s most multiprocessors are "
                   "idle.",
@@ -63,7 +62,7 @@ static void find_small_grids(struct diagnosis *diagnosis) {
 
 static void find_tail(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
-    char part[FORMAT_SIZE], words[NAME_SIZE], change[FROM_TO_SIZE];
+    char part[FORMAT_SIZE], words[NAME_SIZE];
     if (kernels->tail_saved < kernels->total_time / 10)
         return;
     struct finding *finding = diagnose_add(diagnosis, FINDING_TAIL, CONFIDENCE_LOW);
@@ -75,8 +74,7 @@ static void find_tail(struct diagnosis *diagnosis) {
         "In kernels of one to four waves, the last wave leaves up to %s of the device time "
         "unused, largest: %s",
         format_percent(share_of(kernels->tail_saved, kernels->tail_time), part), words);
-    finding_gain(diagnosis, finding, "with full waves, at best %s",
-                 from_to(diagnosis, finding->recoverable, change));
+    finding_best_gain(diagnosis, finding, "with full waves");
     finding_cause(diagnosis, finding,
                   "The number of blocks is not a multiple of the blocks that run at once, so the "
                   "last wave fills only part of the device.");
@@ -118,7 +116,7 @@ static void add_measured_occupancy(struct diagnosis *diagnosis, struct finding *
 
 static void find_small_blocks(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
-    char part[FORMAT_SIZE], words[NAME_SIZE], change[FROM_TO_SIZE], threads[FORMAT_PLURAL_SIZE];
+    char part[FORMAT_SIZE], words[NAME_SIZE], threads[FORMAT_PLURAL_SIZE];
     struct finding *finding = diagnose_add(diagnosis, FINDING_LOW_OCCUPANCY, CONFIDENCE_MEDIUM);
     finding_estimate(diagnosis, finding, saved_by_run(diagnosis, kernels->small_block_saved));
     finding->error = finding->recoverable / 4;
@@ -129,8 +127,7 @@ static void find_small_blocks(struct diagnosis *diagnosis) {
                     "threads, largest: %s, %s a block",
                     format_percent(share_of(kernels->small_block_time, kernels->total_time), part),
                     words, threads);
-    finding_gain(diagnosis, finding, "with blocks of 256 threads, at best %s",
-                 from_to(diagnosis, finding->recoverable, change));
+    finding_best_gain(diagnosis, finding, "with blocks of 256 threads");
     finding_cause(diagnosis, finding,
                   "A multiprocessor holds at most 32 blocks, so its warps are few, and starting "
                   "blocks takes most of the time.%s",
@@ -147,7 +144,7 @@ static void find_small_blocks(struct diagnosis *diagnosis) {
 
 static void find_low_occupancy(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
-    char part[FORMAT_SIZE], words[NAME_SIZE], change[FROM_TO_SIZE];
+    char part[FORMAT_SIZE], words[NAME_SIZE];
     if (3 * kernels->small_block_time > kernels->total_time) {
         find_small_blocks(diagnosis);
         return;
@@ -164,8 +161,7 @@ static void find_low_occupancy(struct diagnosis *diagnosis) {
         diagnosis, finding,
         "%s of the kernel time is in kernels with a theoretical occupancy below 75 %%, largest: %s",
         format_percent(share_of(kernels->low_occupancy_time, kernels->total_time), part), words);
-    finding_gain(diagnosis, finding, "with %s at its roof, at best %s", words,
-                 from_to(diagnosis, finding->recoverable, change));
+    finding_best_gain(diagnosis, finding, "with %s at its roof", words);
     finding_cause(diagnosis, finding,
                   "Registers, shared memory or the block size limit the number of resident warps. "
                   "It may be too small to hide memory latency.");

@@ -64,12 +64,13 @@ static void describe_memory(struct diagnosis *diagnosis, struct finding *finding
                         "%s of the kernel time is in element-wise, copy, reduction and similar "
                         "kernels, which are usually memory-bound",
                         format_percent(share_of(named, kernels->total_time), part));
-    if (finding->recoverable > diagnosis->verdict->time / 100)
-        finding_gain(diagnosis, finding, "%s, %s",
-                     finding->changes[0].kind == CHANGE_FUSE
-                         ? "with the chains fused"
-                         : "with kernels at their roofs, at best",
+    if (finding->recoverable <= diagnosis->verdict->time / 100)
+        return;
+    if (finding->changes[0].kind == CHANGE_FUSE)
+        finding_gain(diagnosis, finding, "with the chains fused, %s",
                      from_to(diagnosis, finding->recoverable, change));
+    else
+        finding_best_gain(diagnosis, finding, "with kernels at their roofs");
 }
 
 static const char *memory_cause(bool strided, bool slow) {
@@ -221,7 +222,7 @@ static void find_slow_products(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     double reached =
         share_of(kernels->bound_roof_time[BOUND_COMPUTE], kernels->bound_time[BOUND_COMPUTE]);
-    char part[FORMAT_SIZE], roof[FORMAT_SIZE], change[FROM_TO_SIZE];
+    char part[FORMAT_SIZE], roof[FORMAT_SIZE];
     if (!roofs_known(kernels) || 2 * kernels->bound_time[BOUND_COMPUTE] < kernels->total_time ||
         reached >= NEAR_ROOF || 2 * kernels->time[KERNEL_MATMUL_F32] > kernels->total_time)
         return;
@@ -235,8 +236,7 @@ static void find_slow_products(struct diagnosis *diagnosis) {
         "%s of the kernel time is in compute-bound kernels, at %s of the compute roof",
         format_percent(share_of(kernels->bound_time[BOUND_COMPUTE], kernels->total_time), part),
         format_percent(reached, roof));
-    finding_gain(diagnosis, finding, "with kernels at their roofs, at best %s",
-                 from_to(diagnosis, finding->recoverable, change));
+    finding_best_gain(diagnosis, finding, "with kernels at their roofs");
     finding_cause(diagnosis, finding,
                   "The shapes may not fill the device: few rows, sizes that are not multiples of "
                   "the tile, or a kernel tuned for other shapes.");
@@ -249,7 +249,7 @@ static void find_slow_products(struct diagnosis *diagnosis) {
 static void find_short_kernels(struct diagnosis *diagnosis) {
     const struct kernel_facts *kernels = &diagnosis->facts.kernels;
     int64_t time = kernels->bound_time[BOUND_LATENCY];
-    char part[FORMAT_SIZE], change[FROM_TO_SIZE];
+    char part[FORMAT_SIZE];
     const struct prediction *at_roof;
     if (2 * time < kernels->total_time || busy_share(diagnosis) < 0.5)
         return;
@@ -261,8 +261,7 @@ static void find_short_kernels(struct diagnosis *diagnosis) {
     finding_summary(diagnosis, finding,
                     "%s of the kernel time is in kernels too short or too small to reach a roof",
                     format_percent(share_of(time, kernels->total_time), part));
-    finding_gain(diagnosis, finding, "with kernels at their roofs, at best %s",
-                 from_to(diagnosis, finding->recoverable, change));
+    finding_best_gain(diagnosis, finding, "with kernels at their roofs");
     finding_cause(diagnosis, finding,
                   "A kernel of a few microseconds ends before it saturates memory or arithmetic.");
     finding_fix(diagnosis, finding, EFFORT_LINES, "--fuse", "%s",

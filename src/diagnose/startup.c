@@ -122,9 +122,9 @@ void diagnose_startup(struct diagnosis *diagnosis) {
                     time, format_duration(part->named, named), name);
     finding_cause(diagnosis, finding, "%s",
                   part->is_range ? "The device has no work while the host does this."
-                  : late         ? "The driver releases memory and unloads code, once per process."
-                         : "The driver creates a context and loads code in the first calls, once "
-                           "per process.");
+                  : late ? "The last calls also release memory and unload code, once per process."
+                         : "The first calls also create the context and load code, once per "
+                           "process.");
     finding_evidence(diagnosis, finding,
                      (struct evidence){.kind = part->is_range ? EVIDENCE_RANGE : EVIDENCE_CALL,
                                        .name = part->name,

@@ -170,15 +170,14 @@ static bool fills_link(const struct facts *facts, int64_t hidden) {
 static void describe_link(struct diagnosis *diagnosis, struct finding *finding) {
     const struct facts *facts = &diagnosis->facts;
     const struct copy_facts *pinned = &facts->copies[COPIES_PINNED];
-    char part[FORMAT_SIZE], moved[MOVED_SIZE], busy[FORMAT_SIZE], change[FROM_TO_SIZE];
+    char part[FORMAT_SIZE], moved[MOVED_SIZE], busy[FORMAT_SIZE];
     finding->holds = true;
     finding_summary(diagnosis, finding,
                     "Exposed copies fill %s of the time (%s) and kernels %s: the link is the limit",
                     format_percent(share_of(facts->exposed_copy, facts->window), part),
                     moved_text(pinned, moved),
                     format_percent(share_of(facts->busy, facts->window), busy));
-    finding_gain(diagnosis, finding, "with full overlap, at best %s",
-                 from_to(diagnosis, finding->recoverable, change));
+    finding_best_gain(diagnosis, finding, "with full overlap");
     finding_cause(diagnosis, finding,
                   "Transferring these bytes takes longer than the kernels run, so overlap cannot "
                   "hide the copies.");

@@ -321,11 +321,13 @@ static void write_speedup_without_profiler(struct diagnosis *diagnosis, const st
     double factor = speedup_without_profiler(diagnosis, first);
     char percent[FORMAT_SIZE];
     if (factor >= 1.15 && factor < 50)
-        buffer_printf(line, " Without %s, fixing this would make %s about %.*fx faster.",
-                      verdict->profiler, judged_text(diagnosis), factor < 10 ? 1 : 0, factor);
+        buffer_printf(line, " Without %s, fixing this would make %s %s %.*fx faster.",
+                      verdict->profiler, judged_text(diagnosis),
+                      first->at_best ? "at best" : "about", factor < 10 ? 1 : 0, factor);
     else if (factor >= 1.01 && factor < 1.15)
-        buffer_printf(line, " Without %s, fixing this would save about %s of the time.",
-                      verdict->profiler, whole_percent(1 - 1 / factor, percent));
+        buffer_printf(line, " Without %s, fixing this would save %s %s of the time.",
+                      verdict->profiler, first->at_best ? "at most" : "about",
+                      whole_percent(1 - 1 / factor, percent));
 }
 
 /* What fixing it gains. Gains below 13 % read better as a share than as a factor. */
@@ -340,13 +342,14 @@ static void write_speedup(struct diagnosis *diagnosis, const struct finding *fir
     else if (profiler_matters(diagnosis->verdict))
         write_speedup_without_profiler(diagnosis, first, line);
     else if (left > 0.02 && left < 0.87)
-        buffer_printf(line, " Fixing this would make %s about %.*fx faster.",
-                      judged_text(diagnosis), 1 / left < 10 ? 1 : 0, 1 / left);
+        buffer_printf(line, " Fixing this would make %s %s %.*fx faster.", judged_text(diagnosis),
+                      first->at_best ? "at best" : "about", 1 / left < 10 ? 1 : 0, 1 / left);
     else if (explains_idle(diagnosis, first))
-        buffer_printf(line, " Fixing this would save about %s of the time.",
-                      whole_percent(gain, percent));
+        buffer_printf(line, " Fixing this would save %s %s of the time.",
+                      first->at_best ? "at most" : "about", whole_percent(gain, percent));
     else
-        buffer_string(line, " Fixing this would save that much.");
+        buffer_string(line, first->at_best ? " Fixing this would save at most that much."
+                                           : " Fixing this would save that much.");
 }
 
 static void write_gain_headline(struct diagnosis *diagnosis, const struct finding *first) {

@@ -83,7 +83,7 @@ class Checker:
     def headline(self, verdict, account):
         text, first = verdict["manager"] or "", verdict["findings"][0]
         without = text.find(" Without ")
-        found = re.search(r"about " + NUMBER + "x faster", text if without < 0 else "")
+        found = re.search(r"(?:about|at best) " + NUMBER + "x faster", text if without < 0 else "")
         share = (first["recoverable_ns"] or 0) / verdict["time_ns"] if verdict["time_ns"] else 0
         if found and not close(float(found.group(1)), 1 / max(1 - share, 1e-9), 2):
             self.fault("the multiple is not the first finding's gain", text)
