@@ -227,7 +227,7 @@ TEST(a_short_program_is_mostly_start_up) {
     const struct verdict *verdict = &played.report.verdict;
     CHECK(verdict->findings[0].kind == FINDING_STARTUP);
     CHECK(contains(verdict->manager, "Start-up takes >99 % of the run, most of it in cudaMalloc."));
-    CHECK(contains(verdict->findings[0].cause, "creates a context"));
+    CHECK(contains(verdict->findings[0].cause, "create the context"));
     scene_finish(&played);
 }
 
