@@ -43,9 +43,11 @@ static void describe_launches(struct diagnosis *diagnosis, struct finding *findi
         finding_summary(diagnosis, finding, "%s; kernels run for %s on average%s",
                         format_plural(launch_calls(diagnosis), "launch", "launches", count),
                         format_duration(mean, kernel), median);
-    finding_gain(diagnosis, finding, "%s, %s",
-                 graphs ? graphs : "without the gaps between launches",
-                 from_to(diagnosis, finding->recoverable, change));
+    if (graphs)
+        finding_gain(diagnosis, finding, "%s, %s", graphs,
+                     from_to(diagnosis, finding->recoverable, change));
+    else
+        finding_best_gain(diagnosis, finding, "without the gaps between launches");
     finding_cause(diagnosis, finding,
                   "On average a kernel runs for %s, then the device waits %s for the next launch.",
                   kernel, format_duration(apart, each));
@@ -82,7 +84,7 @@ static void find_launches(struct diagnosis *diagnosis) {
         if (finding->recoverable > launch_idle(facts) + facts->cause[CAUSE_DEVICE] &&
             finding->confidence > CONFIDENCE_LOW)
             finding->confidence--;
-    } else { /* one launch per iteration cannot form a graph; the gaps around it remain */
+    } else { /* launches one by one between allocations, copies and waits form no graph */
         int64_t idle = launch_idle(facts);
         finding_estimate(diagnosis, finding, idle < facts->short_idle ? idle : facts->short_idle);
         finding->confidence = graph->applicable ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
@@ -100,7 +102,7 @@ static void find_launches(struct diagnosis *diagnosis) {
             "%s of the kernels are shorter than the launch cost of %s",
             format_percent((double)kernels->short_count / (double)kernels->count, part),
             format_duration(facts->launch_cost, time));
-    if (graph->applicable)
+    if (graphs)
         finding_fix(diagnosis, finding, EFFORT_LINES, "--graph", "%s",
                     remedy_text(facts->framework, REMEDY_GRAPH));
     if (predict_alone(diagnosis, CHANGE_FUSE)->applicable)
