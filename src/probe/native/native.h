@@ -18,7 +18,8 @@ struct link_map;
 
 struct native_frame {
     const struct link_map *object;
-    uint64_t offset; /* of the return address in the object, before relocation */
+    uint64_t offset;   /* of the return address in the object, before relocation */
+    uint64_t identity; /* another object whose link_map is at the same place has another */
 };
 
 /* The rule of a return address: how to find its caller. */
@@ -39,7 +40,7 @@ struct native_stacks {
  * Returns their number; 0: not supported here. */
 unsigned native_walk(struct native_stacks *stacks, uint64_t *addresses, unsigned limit);
 /* The frame of such an address. False: its object was unloaded. */
-bool native_frame_at(struct native_stacks *stacks, uint64_t address, struct native_frame *frame);
+bool native_frame_at(uint64_t address, struct native_frame *frame);
 /* The path of an object; valid until the next call of this thread with the same buffer. */
 const char *native_path(const struct link_map *object, char *buffer, size_t size);
 

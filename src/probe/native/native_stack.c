@@ -216,11 +216,18 @@ __attribute__((noinline)) unsigned native_walk(struct native_stacks *stacks, uin
     return count;
 }
 
-bool native_frame_at(struct native_stacks *stacks, uint64_t address, struct native_frame *frame) {
-    const struct native_row *row = find_row(stacks, address - 1);
-    if (row)
-        *frame = (struct native_frame){row->object, address - row->object->l_addr};
-    return row != NULL;
+/* The object of a row that was found earlier may have been unloaded, and another one be there. */
+bool native_frame_at(uint64_t address, struct native_frame *frame) {
+    struct found_object found;
+    if (!object_at(address - 1, &found))
+        return false;
+    const struct link_map *object = found.link_map;
+    *frame = (struct native_frame){
+        .object = object,
+        .offset = address - object->l_addr,
+        .identity = (uint64_t)(uintptr_t)object ^ (uint64_t)(uintptr_t)object->l_ld << 20,
+    };
+    return true;
 }
 
 const char *native_path(const struct link_map *object, char *buffer, size_t size) {
@@ -236,8 +243,8 @@ unsigned native_walk(struct native_stacks *stacks, uint64_t *addresses, unsigned
     return 0;
 }
 
-bool native_frame_at(struct native_stacks *stacks, uint64_t address, struct native_frame *frame) {
-    (void)stacks, (void)address, (void)frame;
+bool native_frame_at(uint64_t address, struct native_frame *frame) {
+    (void)address, (void)frame;
     return false;
 }
 

@@ -291,9 +291,10 @@ static bool put_object(struct probe_thread *thread, uint32_t number,
 }
 
 /* Loaded objects are numbered as code objects are. */
-static uint32_t number_object(struct probe_thread *thread, const struct link_map *object) {
+static uint32_t number_object(struct probe_thread *thread, const struct native_frame *frame) {
     struct python_stacks *stacks = thread->python;
-    uint64_t key = (uint64_t)(uintptr_t)object;
+    const struct link_map *object = frame->object;
+    uint64_t key = frame->identity;
     uint32_t mask = 2 * CODES - 1, at = (uint32_t)(mix(7, key) >> 20) & mask;
     for (; stacks->codes[at].number; at = (at + 1) & mask)
         if (stacks->codes[at].key == key && stacks->codes[at].code == (const char *)object)
@@ -311,8 +312,8 @@ static uint32_t enter_native_stack(struct probe_thread *thread, unsigned count) 
     for (unsigned i = count; i > 0; i--) {
         struct native_frame frame;
         struct python_stacks *stacks = thread->python;
-        bool known = native_frame_at(&stacks->native, stacks->native_addresses[i - 1], &frame);
-        uint32_t object = known ? number_object(thread, frame.object) : 0;
+        bool known = native_frame_at(stacks->native_addresses[i - 1], &frame);
+        uint32_t object = known ? number_object(thread, &frame) : 0;
         node = object ? find_node(thread, node, object, (int32_t)(uint32_t)frame.offset) : 0;
         if (node == 0)
             return 0;
