@@ -120,27 +120,23 @@ static void find_fallback(struct diagnosis *diagnosis) {
                 remedy_text(diagnosis->facts.framework, REMEDY_TO_DEVICE));
 }
 
-/* The operator with the most host time; NULL: none has 5 % of the run. */
-static const struct range_group *main_operator(const struct diagnosis *diagnosis) {
+const struct range_group *top_range(const struct diagnosis *diagnosis, bool operators) {
     const struct ranges *ranges = diagnosis->source->ranges;
     const struct range_group *top = NULL;
-    for (size_t i = 0; i < ranges->count; i++)
-        if (ranges->groups[i].category == RANGE_OP &&
-            (!top || ranges->groups[i].host_self > top->host_self))
-            top = &ranges->groups[i];
-    return top && top->host_self > 0 && 20 * top->host_self >= diagnosis->verdict->time ? top
-                                                                                        : NULL;
+    for (size_t i = 0; i < ranges->count; i++) {
+        const struct range_group *group = &ranges->groups[i];
+        bool counts = operators
+                          ? group->category == RANGE_OP
+                          : group->category != RANGE_DEVICE && group->category != RANGE_OVERHEAD;
+        if (counts && (!top || group->host_self > top->host_self))
+            top = group;
+    }
+    return top;
 }
 
-/* Without operators: the range with the most host time. */
-static const struct range_group *main_range(const struct diagnosis *diagnosis) {
-    const struct ranges *ranges = diagnosis->source->ranges;
-    const struct range_group *top = NULL;
-    for (size_t i = 0; i < ranges->count; i++)
-        if (ranges->groups[i].category != RANGE_DEVICE &&
-            ranges->groups[i].category != RANGE_OVERHEAD &&
-            (!top || ranges->groups[i].host_self > top->host_self))
-            top = &ranges->groups[i];
+/* NULL: none has 5 % of the run. */
+static const struct range_group *main_range(const struct diagnosis *diagnosis, bool operators) {
+    const struct range_group *top = top_range(diagnosis, operators);
     return top && 20 * top->host_self >= MAX(diagnosis->verdict->time, 1) ? top : NULL;
 }
 
@@ -581,13 +577,13 @@ static bool find_heap_alone(struct diagnosis *diagnosis) {
  * unrecorded, so nothing is written about one unless the trace lists it. */
 static void find_profile(struct diagnosis *diagnosis) {
     const struct samples *samples = diagnosis->source->samples;
-    const struct range_group *top = main_operator(diagnosis);
+    const struct range_group *top = main_range(diagnosis, true);
     bool ranges = device_has_ranges(diagnosis->trace), sampled = samples->function_count > 0;
     bool listed = !ranges && device_listed(diagnosis->trace);
     if (!top && !sampled && (find_memory_alone(diagnosis) || find_heap_alone(diagnosis)))
         return;
     if (!top && !sampled)
-        top = main_range(diagnosis);
+        top = main_range(diagnosis, false);
     if (!top && !sampled)
         return;
     struct finding *finding = diagnose_add(diagnosis, ranges ? FINDING_UNDECIDED : FINDING_ON_CPU,

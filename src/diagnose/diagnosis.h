@@ -49,6 +49,10 @@ void diagnose_healthy(struct diagnosis *diagnosis);
 bool starts_most_of_the_time(const struct diagnosis *diagnosis);
 /* Adds start-up or exit as the first finding. */
 void diagnose_startup(struct diagnosis *diagnosis);
+/* The range with the most host time of its own, of operators or of all but the device's; NULL:
+ * none.
+ */
+const struct range_group *top_range(const struct diagnosis *diagnosis, bool operators);
 /* The judged device is a CPU. */
 bool judges_cpu(const struct diagnosis *diagnosis);
 /* Adds what worker processes do, if there are any, and a fix by it. */

@@ -154,14 +154,9 @@ static int64_t time_in_range(const struct trace *trace, const struct range_group
 /* An operator with most of the host's time is named, whatever the device does. */
 static void name_main_operator(struct diagnosis *diagnosis, struct finding *finding,
                                const char *unknown) {
-    const struct ranges *ranges = diagnosis->source->ranges;
-    const struct range_group *top = NULL;
+    const struct range_group *top = top_range(diagnosis, true);
     char part[FORMAT_SIZE], name[NAME_SIZE];
     bool more;
-    for (size_t i = 0; i < ranges->count; i++)
-        if (ranges->groups[i].category == RANGE_OP &&
-            (!top || ranges->groups[i].host_self > top->host_self))
-            top = &ranges->groups[i];
     int64_t time = top ? time_in_range(diagnosis->trace, top, &more) : 0;
     if (2 * time > diagnosis->verdict->time && time <= diagnosis->verdict->time)
         diagnose_set_text(diagnosis, &finding->headline, "The host is in %s %s%s of the time. %s",
@@ -176,12 +171,11 @@ static void describe_undecided(struct diagnosis *diagnosis, struct finding *find
     char part[FORMAT_SIZE], time[FORMAT_SIZE], count[FORMAT_PLURAL_SIZE];
     finding->kind = FINDING_UNDECIDED;
     finding->confidence = CONFIDENCE_LOW;
-    if (has_no_work(diagnosis->trace))
+    if (has_no_work(diagnosis->trace)) {
         diagnose_set_text(diagnosis, &finding->headline,
                           "The trace does not contain anything that the program did.");
-    if (has_no_work(diagnosis->trace))
         finding_summary(diagnosis, finding, "No kernel, API call, operator or sample was recorded");
-    else if (facts->recorded.kernels == 0)
+    } else if (facts->recorded.kernels == 0)
         finding_summary(diagnosis, finding, "No kernel was recorded");
     else if (facts->kernels.count == 0)
         finding_summary(diagnosis, finding, "No kernel was recorded in this part of the run");

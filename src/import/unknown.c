@@ -25,6 +25,10 @@
     "or "                                                                                          \
     "record the program with 'ridge record', which has lines and, with --memory, the heap"
 
+#define CALLGRIND                                                                                  \
+    "is a profile of callgrind, which counts instructions and no time; record the program with "   \
+    "'ridge record'"
+
 #define EXECUTION_TRACE                                                                            \
     "is an execution trace of PyTorch; pass it beside the profiler's trace of the same run: "      \
     "'ridge import TRACE --execution-trace FILE'"
@@ -71,12 +75,8 @@ static const struct signature signatures[] = {
     STARTS("FLR", "is a recording of Java's Flight Recorder, which ridge does not read"),
     STARTS("JAVA PROFILE", "is a heap dump of Java, which ridge does not read"),
     STARTS("MOJ", "is a profile of austin; convert it with 'mojo2austin FILE profile.austin'"),
-    STARTS("# callgrind format",
-           "is a profile of callgrind, which counts instructions and no time; record the program "
-           "with 'ridge record'"),
-    STARTS("version: 1\ncreator: callgrind",
-           "is a profile of callgrind, which counts instructions and no time; record the program "
-           "with 'ridge record'"),
+    STARTS("# callgrind format", CALLGRIND),
+    STARTS("version: 1\ncreator: callgrind", CALLGRIND),
 };
 enum { SIGNATURES = ARRAY_COUNT(signatures) };
 
